@@ -1,0 +1,108 @@
+"""The values that travel down the street: from what a model proposed to what a person is told."""
+
+from typing import Any, Literal
+
+from msgspec import Struct, to_builtins
+
+from gerbang.values.contract import Contract
+from gerbang.values.decision import Decision
+from gerbang.values.failure import CallError
+from gerbang.values.principal import Principal
+from gerbang.values.taint import Taint
+
+StepId = int | str
+
+
+class Proposal(Struct, frozen=True):
+    """A call as the model (or a program) asked for it. Nothing of it is trusted.
+
+    `ordinal` is the position in the answer, from 0. Exactly one of `arguments` and `fault` is set:
+    `fault` is what was wrong with the text of the call. `repaired` says that the reader mended it.
+    `call_id` pairs the call with its result in the conversation.
+    """
+
+    run_id: str
+    step_id: StepId
+    ordinal: int
+    call_id: str
+    name: str
+    arguments: dict[str, Any] | None = None
+    fault: CallError | None = None
+    repaired: bool = False
+
+
+class ValidCall(Struct, frozen=True):
+    """A proposal that fits its contract. `arguments` is what will run, `canonical` its canonical JSON.
+
+    `coerced` lists the JSON Pointers of values whose type was changed to the schema's only reading.
+    """
+
+    proposal: Proposal
+    contract: Contract
+    arguments: dict[str, Any]
+    canonical: bytes
+    coerced: tuple[str, ...] = ()
+
+
+class CallContext(Struct, frozen=True):
+    """Facts that the runtime adds to a call and a tool may ask for. Never comes from a model."""
+
+    principal: Principal
+    run_id: str
+    step_id: StepId
+    call_id: str
+    idempotency_key: str
+    purpose: str | None = None
+
+
+class Outcome(Struct, frozen=True):
+    """What came of an execution. `state` is the ledger's terminal state.
+
+    `value` is the tool's JSON value; `error` is set instead when there is none.
+    """
+
+    state: Literal["SUCCEEDED", "FAILED", "UNCERTAIN", "CANCELLED", "REFUSED"]
+    value: Any = None
+    error: CallError | None = None
+
+
+class Result(Struct, frozen=True):
+    """What the caller of the gate gets: exactly one for each proposal.
+
+    `status` is `ok`, `error`, or `pending` (waits for approval; `approval_id` names it, None when the
+    call waits behind another one). `for_model` is the bounded, framed text that a model may see.
+    `event_id` names the record `RUN/SEQUENCE`. `replayed` means that nothing ran: the result is the
+    stored one of the same key.
+    """
+
+    status: Literal["ok", "error", "pending"]
+    tool: str
+    run_id: str
+    step_id: StepId
+    call_id: str
+    value: Any = None
+    error: CallError | None = None
+    replayed: bool = False
+    taint: Taint | None = None
+    event_id: str = ""
+    for_model: str = ""
+    approval_id: str | None = None
+    decision: Decision | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form that `--json` and the server print."""
+        return {
+            "status": self.status,
+            "tool": self.tool,
+            "run_id": self.run_id,
+            "step_id": self.step_id,
+            "call_id": self.call_id,
+            "value": self.value,
+            "error": None if self.error is None else self.error.as_dict(),
+            "replayed": self.replayed,
+            "taint": None if self.taint is None else to_builtins(self.taint),
+            "event_id": self.event_id,
+            "for_model": self.for_model,
+            "approval_id": self.approval_id,
+            "decision": None if self.decision is None else self.decision.as_dict(),
+        }

@@ -1,0 +1,32 @@
+"""What the policy said about one call."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+Verdict = Literal["allow", "deny", "ask"]
+
+
+class Decision(Struct, frozen=True):
+    """A verdict with its reasons.
+
+    `reasons` are codes in upper case, the deciding one first. `rule` is the id of the rule that decided,
+    or None for a default or floor. `policy_version` is the digest of the policy. `obligations` are
+    duties that the runtime must fulfil for the verdict to hold.
+    """
+
+    decision: Verdict
+    reasons: tuple[str, ...]
+    rule: str | None
+    policy_version: str
+    obligations: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the wire form."""
+        return {
+            "decision": self.decision,
+            "reasons": list(self.reasons),
+            "rule": self.rule,
+            "policy_version": self.policy_version,
+            "obligations": list(self.obligations),
+        }

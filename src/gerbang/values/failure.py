@@ -1,0 +1,62 @@
+"""The structured error that a model (and a program) gets instead of a result."""
+
+from typing import Any, Final, Literal
+
+from msgspec import UNSET, Struct, UnsetType, to_builtins
+
+Effect = Literal["none", "happened", "unknown"]
+
+ERROR_TYPES: Final = frozenset(
+    {
+        "parse_error",
+        "unknown_tool",
+        "validation_error",
+        "semantic_error",
+        "permission_denied",
+        "policy_denied",
+        "approval_denied",
+        "approval_expired",
+        "rate_limited",
+        "budget_exceeded",
+        "timeout",
+        "transient_network_error",
+        "upstream_error",
+        "conflict",
+        "output_validation_error",
+        "uncertain_effect",
+        "cancelled",
+        "internal_error",
+    }
+)
+
+
+class InvalidField(Struct, frozen=True, omit_defaults=True):
+    """One thing that is wrong with the arguments. `path` is a JSON Pointer, `` for the whole object."""
+
+    path: str
+    code: str
+    message: str
+
+
+class CallError(Struct, frozen=True, omit_defaults=False):
+    """Why a call gave no result, whose fault it is, and what to do next.
+
+    `effect` tells whether the call changed anything. `recoverable` means that the model may mend the
+    call and send it again. `suggested_fix` is one sentence for the model; `available` lists names to
+    choose from; `retry_after_ms` is a wait in milliseconds; `fix` a JSON Patch where the repair is certain.
+    """
+
+    error_type: str
+    error_code: str
+    message: str
+    recoverable: bool = False
+    effect: Effect = "none"
+    suggested_fix: str = ""
+    invalid_fields: tuple[InvalidField, ...] = ()
+    fix: list[dict[str, Any]] | UnsetType = UNSET
+    retry_after_ms: int | UnsetType = UNSET
+    available: tuple[str, ...] | UnsetType = UNSET
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the wire form: `status` first, optional members only when set."""
+        return {"status": "error", **to_builtins(self)}

@@ -1,0 +1,88 @@
+"""What goes to a model and what comes back, free of any provider's wire format."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from gerbang.values.message import Message
+
+FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "disconnected"]
+
+
+class ToolSpec(Struct, frozen=True):
+    """A tool as it is shown to a model.
+
+    `name` is canonical (dotted, versioned), `wire_name` the same name in the letters that providers
+    accept; `parameters` is a JSON Schema of type object.
+    """
+
+    name: str
+    wire_name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ModelRequest(Struct, frozen=True):
+    """One completion request. `messages` is a live view: an adapter reads it and never keeps it.
+
+    `tool_choice` is `auto`, or `none` for the closing answer. `stream` asks for deltas as they are made.
+    `timeout_s` bounds the whole answer, in seconds.
+    """
+
+    messages: Sequence[Message]
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: Literal["auto", "none"] = "auto"
+    stream: bool = True
+    temperature: float | None = None
+    max_tokens: int | None = None
+    timeout_s: float = 180.0
+
+
+class Usage(Struct, frozen=True):
+    """Tokens that the server counted; 0 when it tells none."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class TextDelta(Struct, frozen=True):
+    """A piece of the model's text, call markup included: the runtime's reader takes that apart."""
+
+    text: str
+
+
+class ReasoningDelta(Struct, frozen=True):
+    """A piece of reasoning that the server sent apart from the text."""
+
+    text: str
+
+
+class CallDelta(Struct, frozen=True):
+    """A structured call has opened, or more of its arguments arrived.
+
+    `index` numbers the calls of the answer from 0. `name` is set once, when known.
+    """
+
+    index: int
+    name: str | None = None
+    fragment: str = ""
+
+
+class ModelCall(Struct, frozen=True):
+    """A structured call, complete. `arguments` is the JSON text exactly as the server gave it."""
+
+    index: int
+    id: str | None
+    name: str
+    arguments: str
+
+
+class ModelDone(Struct, frozen=True):
+    """The answer is over. `finish_reason` `length` or `disconnected` mean that it was cut off."""
+
+    finish_reason: FinishReason = "stop"
+    usage: Usage = Usage()
+
+
+ModelEvent = TextDelta | ReasoningDelta | CallDelta | ModelCall | ModelDone
