@@ -152,9 +152,8 @@ class Approver(Protocol):
         ...
 
 
-ApproverLike = (
-    Approver | Callable[[ApprovalRequest], Awaitable[ApprovalAnswer | bool] | ApprovalAnswer | bool]
-)
+Answered = ApprovalAnswer | bool
+ApproverLike = Approver | Callable[[ApprovalRequest], Awaitable[Answered] | Answered]
 """An Approver, or a function (sync or async) that returns a bool or an ApprovalAnswer."""
 
 

@@ -52,7 +52,7 @@ def _plain(value: Any, depth: int) -> bool:
     if kind is str or kind is bool or value is None:
         return True
     if kind is int:
-        return -_SAFE <= value <= _SAFE
+        return bool(-_SAFE <= value <= _SAFE)
     if depth <= 0:
         return False
     if kind is dict:
