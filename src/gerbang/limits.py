@@ -43,7 +43,7 @@ MAX_LATE_THREADS: Final = 16
 CONTEXT_TOKENS: Final = 32_768
 """Assumed context window of a model that does not tell its own, in tokens."""
 CHARS_PER_TOKEN: Final = 3
-"""Cautious estimate used for the context budget: a real tokenizer rarely needs more tokens than this gives."""
+"""Cautious estimate for the context budget: a real tokenizer rarely needs more tokens than this gives."""
 MODEL_TIMEOUT_S: Final = 180.0
 """Default time for one model answer."""
 MODEL_RETRIES: Final = 2

@@ -1,0 +1,1 @@
+"""Ways to run a tool. Each gives a contract and a body, never a way round the gate."""

@@ -1,0 +1,86 @@
+"""All contracts of a gateway, found by canonical name or by wire name in one look-up."""
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from gerbang.contract.schema import Validator, compile_schema
+from gerbang.contract.wire import wire_name
+from gerbang.errors import ContractError
+from gerbang.values import Contract
+from gerbang.values.model import ToolSpec
+
+_NEAREST_POOL = 400
+
+
+class Entry(Struct, frozen=True):
+    """A contract, compiled. `spec` is what a model is shown."""
+
+    contract: Contract
+    validator: Validator
+    returns: Validator | None
+    spec: ToolSpec
+
+
+class Catalogue:
+    """An immutable set of contracts. A name that two definitions claim is refused, with both origins."""
+
+    def __init__(self, contracts: Iterable[Contract]) -> None:
+        self._by_name: dict[str, Entry] = {}
+        self._by_any: dict[str, Entry] = {}
+        for contract in contracts:
+            self._add(contract)
+
+    def _add(self, contract: Contract) -> None:
+        spec = ToolSpec(
+            name=contract.name,
+            wire_name=wire_name(contract.name),
+            description=contract.description,
+            parameters=contract.parameters,
+        )
+        for name in {spec.name, spec.wire_name}:
+            other = self._by_any.get(name)
+            if other is not None:
+                raise ContractError(
+                    f"Two tools are called {name!r}: one from {other.contract.origin}, one from "
+                    f"{contract.origin}. Rename one of them or give it another version."
+                )
+        entry = Entry(
+            contract=contract,
+            validator=compile_schema(contract.parameters, contract.origin),
+            returns=None if contract.returns is None else compile_schema(contract.returns, contract.origin),
+            spec=spec,
+        )
+        self._by_name[spec.name] = entry
+        self._by_any[spec.wire_name] = entry
+        self._by_any[spec.name] = entry
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._by_name.values())
+
+    def find(self, name: str) -> Entry | None:
+        """Return the entry of a canonical or wire name, or None."""
+        return self._by_any.get(name)
+
+    def nearest(self, name: str, among: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Return up to three known names that look like `name`, best first. `among` limits the choice."""
+        pool = list(self._by_name if among is None else among)
+        wanted = name[:80].lower()
+        if len(pool) > _NEAREST_POOL:
+            pool.sort(key=lambda known: -_shared(wanted, known.lower()))
+            del pool[_NEAREST_POOL:]
+        by_lower = {known.lower(): known for known in pool}
+        found = difflib.get_close_matches(wanted, by_lower, n=3, cutoff=0.5)
+        tails = [low for low in by_lower if wanted and (wanted in low.split(".") or wanted in low)]
+        return tuple(by_lower[low] for low in dict.fromkeys([*found, *sorted(tails, key=len)]))[:3]
+
+
+def _shared(one: str, other: str) -> int:
+    """Count the letter pairs that two names share: a cheap first look before the exact comparison."""
+    return len(
+        {one[i : i + 2] for i in range(len(one) - 1)} & {other[i : i + 2] for i in range(len(other) - 1)}
+    )

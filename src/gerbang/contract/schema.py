@@ -1,0 +1,148 @@
+"""JSON Schema, compiled once and offline: no reference leaves the document, patterns run in linear time."""
+
+from functools import lru_cache
+from typing import Any, Final, Protocol
+
+import jsonschema_rs
+import orjson
+
+from gerbang.errors import ContractError
+from gerbang.limits import MAX_FINDINGS
+from gerbang.values import InvalidField
+
+_LINEAR: Final = jsonschema_rs.RegexOptions()
+_MAX_SCHEMA_BYTES: Final = 1_048_576
+
+
+class Validator(Protocol):
+    """What this package needs of a compiled schema."""
+
+    def is_valid(self, instance: Any) -> bool:
+        """Tell whether the value fits."""
+        ...
+
+    def iter_errors(self, instance: Any) -> Any:
+        """Yield every reason why it does not."""
+        ...
+
+
+def compile_schema(schema: dict[str, Any], origin: str) -> Validator:
+    """Return a validator for a draft 2020-12 schema; equal schemas share one.
+
+    Raises ContractError when the schema is wrong, too large, refers outside itself, or holds a pattern
+    that cannot be matched in linear time.
+    """
+    try:
+        text = orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError) as error:
+        raise ContractError(f"{origin}: the schema is not JSON ({error}).") from None
+    if len(text) > _MAX_SCHEMA_BYTES:
+        raise ContractError(f"{origin}: the schema is {len(text)} bytes; the limit is {_MAX_SCHEMA_BYTES}.")
+    try:
+        return _compile(text)
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        reason = str(error).split("\n", 1)[0][:300]
+        raise ContractError(f"{origin}: the JSON Schema cannot be used: {reason}") from None
+
+
+@lru_cache(maxsize=4096)
+def _compile(text: bytes) -> Validator:
+    validator: Validator = jsonschema_rs.Draft202012Validator(
+        orjson.loads(text), retriever=_refuse, pattern_options=_LINEAR, validate_formats=True
+    )
+    return validator
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"reference to {uri[:120]} refused: schemas may refer only to themselves")
+
+
+def findings(validator: Validator, arguments: Any) -> tuple[tuple[InvalidField, ...], int]:
+    """Return what is wrong with `arguments`, at most MAX_FINDINGS of it, and how many there were in all."""
+    fields: list[InvalidField] = []
+    total = 0
+    for error in validator.iter_errors(arguments):
+        for field in _describe(error):
+            total += 1
+            if len(fields) < MAX_FINDINGS:
+                fields.append(field)
+    fields.sort(key=lambda field: (field.path, field.code))
+    return tuple(fields), total
+
+
+def pointer(path: Any) -> str:
+    """Return the JSON Pointer (RFC 6901) of a path of keys and indexes."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+_CODES: Final = {
+    "required": "MISSING_FIELD",
+    "additionalProperties": "EXTRA_FIELD",
+    "unevaluatedProperties": "EXTRA_FIELD",
+    "type": "WRONG_TYPE",
+    "enum": "NOT_IN_ENUM",
+    "const": "NOT_IN_ENUM",
+    "maxLength": "TOO_LONG",
+    "maxItems": "TOO_LONG",
+    "minLength": "TOO_SHORT",
+    "minItems": "TOO_SHORT",
+    "maximum": "OUT_OF_RANGE",
+    "minimum": "OUT_OF_RANGE",
+    "exclusiveMaximum": "OUT_OF_RANGE",
+    "exclusiveMinimum": "OUT_OF_RANGE",
+    "multipleOf": "OUT_OF_RANGE",
+    "pattern": "BAD_FORMAT",
+    "format": "BAD_FORMAT",
+}
+
+
+def _describe(error: Any) -> list[InvalidField]:
+    """Turn one validator error into findings. The value itself is never quoted: it may be a secret."""
+    kind = error.kind.name
+    path = pointer(error.instance_path)
+    code = _CODES.get(kind, "SCHEMA_MISMATCH")
+    if code == "EXTRA_FIELD":
+        return [
+            InvalidField(f"{path}/{pointer([name])[1:]}", code, "This field does not exist; leave it out.")
+            for name in error.kind.unexpected
+        ]
+    if kind == "required":
+        name = error.kind.property
+        return [InvalidField(f"{path}/{pointer([name])[1:]}", code, "This field is required.")]
+    return [InvalidField(path, code, _sentence(kind, error))]
+
+
+def _sentence(kind: str, error: Any) -> str:
+    detail = error.kind
+    if kind == "type":
+        types = detail.types
+        return f"Must be {' or '.join(str(name) for name in types)}, not {_type_name(error.instance)}."
+    if kind == "enum":
+        return f"Must be one of {_short(detail.options)}."
+    if kind == "const":
+        return f"Must be {_short(detail.expected_value)}."
+    limit = getattr(detail, "limit", None)
+    words = {
+        "maxLength": f"Must have at most {limit} characters.",
+        "minLength": f"Must have at least {limit} characters.",
+        "maxItems": f"Must have at most {limit} items.",
+        "minItems": f"Must have at least {limit} items.",
+        "maximum": f"Must be at most {limit}.",
+        "minimum": f"Must be at least {limit}.",
+        "exclusiveMaximum": f"Must be less than {limit}.",
+        "exclusiveMinimum": f"Must be more than {limit}.",
+        "pattern": f"Must match the pattern {_short(getattr(detail, 'pattern', ''))}.",
+        "format": f"Must be a valid {getattr(detail, 'format', 'value')}.",
+        "multipleOf": f"Must be a multiple of {getattr(detail, 'multiple_of', 'the step')}.",
+    }
+    return words.get(kind, f"Does not fit the schema ({kind}).")
+
+
+def _type_name(value: Any) -> str:
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    return "null" if value is None else names.get(type(value), "something else")
+
+
+def _short(value: Any) -> str:
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= 200 else text[:200] + "…"
