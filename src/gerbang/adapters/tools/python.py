@@ -71,12 +71,7 @@ class PythonTool(Generic[P, R]):
 
 
 class _Decorator(typing.Protocol):
-    @overload
-    def __call__(
-        self, function: Callable[P, Coroutine[Any, Any, R]]
-    ) -> PythonTool[P, Coroutine[Any, Any, R]]: ...
-    @overload
-    def __call__(self, function: Callable[P, R]) -> PythonTool[P, R]: ...
+    def __call__(self, function: Callable[P, R], /) -> PythonTool[P, R]: ...
 
 
 def tool(
