@@ -1,0 +1,57 @@
+"""Counters of one run. Counted before the call, so that a batch cannot overdraw them."""
+
+from gerbang.values import CallError
+
+
+class Budget:
+    """What a run may still do. `deadline` is a monotonic time in seconds, or None."""
+
+    def __init__(self, *, max_calls: int, max_repeats: int, deadline: float | None = None) -> None:
+        self.max_calls = max_calls
+        self.max_repeats = max_repeats
+        self.deadline = deadline
+        self.calls = 0
+        self._by_tool: dict[str, int] = {}
+        self._by_call: dict[str, int] = {}
+        self._refused: dict[str, CallError] = {}
+
+    def calls_of(self, tool: str) -> int:
+        """Return how often the tool was called so far in this run."""
+        return self._by_tool.get(tool, 0)
+
+    def remaining(self, now: float) -> float | None:
+        """Return the seconds left, or None without a deadline."""
+        return None if self.deadline is None else self.deadline - now
+
+    def take(self, tool: str, fingerprint: str, now: float) -> CallError | None:
+        """Count one call, or return why it may not be made. A refusal counts nothing."""
+        if self.deadline is not None and now >= self.deadline:
+            return _over("BUDGET_TIME", "The time of this run is used up.")
+        if self.calls >= self.max_calls:
+            return _over("BUDGET_CALLS", f"This run may make {self.max_calls} calls, and has made them.")
+        times = self._by_call.get(fingerprint, 0)
+        if times >= self.max_repeats:
+            return _over(
+                "REPEATED_CALL", f"The same call was made {times} times already; its answer does not change."
+            )
+        self.calls += 1
+        self._by_tool[tool] = self._by_tool.get(tool, 0) + 1
+        self._by_call[fingerprint] = times + 1
+        return None
+
+    def refuse_again(self, fingerprint: str, error: CallError) -> None:
+        """Remember a person's refusal: the same call is refused again without asking."""
+        self._refused[fingerprint] = error
+
+    def refused(self, fingerprint: str) -> CallError | None:
+        """Return the remembered refusal of the same call."""
+        return self._refused.get(fingerprint)
+
+
+def _over(code: str, message: str) -> CallError:
+    return CallError(
+        "budget_exceeded",
+        code,
+        message,
+        suggested_fix="Finish with what is known, and say what is missing.",
+    )

@@ -1,0 +1,123 @@
+"""The run as a machine: `advance(state, event)` gives the next state and one command. Pure.
+
+::
+
+    START ──▶ ask the model ──▶ ANSWER with calls ──▶ run them ──▶ RESULTS ──▶ ask the model …
+                                ANSWER without calls ──▶ finish
+
+Every way out is a `Finish`. Limits count model answers, or tool rounds after which the model is asked
+once more without tools, as the profile says.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gerbang.values.record import RunState
+
+Phase = Literal["idle", "asking", "calling", "closing", "done"]
+
+
+class LoopState(Struct, frozen=True):
+    """Where a run stands. `answers` counts model answers, `rounds` rounds of calls."""
+
+    phase: Phase = "idle"
+    answers: int = 0
+    rounds: int = 0
+    max_steps: int = 25
+    count: Literal["answers", "rounds"] = "answers"
+
+
+class Started(Struct, frozen=True):
+    """The run begins, or goes on after its calls are resolved."""
+
+
+class Answered(Struct, frozen=True):
+    """The model answered. `calls` counts proposals, broken ones included."""
+
+    calls: int
+
+
+class CallsDone(Struct, frozen=True):
+    """Every call of the answer has its result, or waits for a person (`pending` of them)."""
+
+    pending: int = 0
+
+
+class ModelFailed(Struct, frozen=True):
+    """The model gave no answer."""
+
+
+class Stopped(Struct, frozen=True):
+    """The run was cancelled, or a budget of the whole run is used up."""
+
+    state: RunState
+
+
+LoopEvent = Started | Answered | CallsDone | ModelFailed | Stopped
+
+
+class AskModel(Struct, frozen=True):
+    """Ask for an answer; `tools` False for the closing one."""
+
+    tools: bool = True
+
+
+class RunCalls(Struct, frozen=True):
+    """Run the answer's calls."""
+
+
+class Finish(Struct, frozen=True):
+    """The run is over."""
+
+    state: RunState
+
+
+Command = AskModel | RunCalls | Finish
+
+
+class IllegalEvent(RuntimeError):
+    """The event is not possible in this state: a defect of the driver."""
+
+
+def advance(state: LoopState, event: LoopEvent) -> tuple[LoopState, Command]:
+    """Return the next state and what to do. Raises IllegalEvent."""
+    if state.phase == "done":
+        raise IllegalEvent(f"the run is over; {type(event).__name__} came after it")
+    if isinstance(event, Stopped):
+        return _done(state, event.state)
+    if isinstance(event, ModelFailed):
+        return _done(state, RunState.MODEL_ERROR)
+    if isinstance(event, Started) and state.phase == "idle":
+        return replace(state, phase="asking"), AskModel()
+    if isinstance(event, Answered) and state.phase in ("asking", "closing"):
+        return _answered(state, event)
+    if isinstance(event, CallsDone) and state.phase == "calling":
+        return _called(state, event)
+    raise IllegalEvent(f"{type(event).__name__} in phase {state.phase}")
+
+
+def _answered(state: LoopState, event: Answered) -> tuple[LoopState, Command]:
+    closing = state.phase == "closing"
+    state = replace(state, answers=state.answers + 1)
+    if closing and event.calls:  # it was told that there are no tools
+        return _done(state, RunState.MAX_STEPS)
+    if not event.calls:
+        return _done(state, RunState.COMPLETED)
+    return replace(state, phase="calling"), RunCalls()
+
+
+def _called(state: LoopState, event: CallsDone) -> tuple[LoopState, Command]:
+    state = replace(state, rounds=state.rounds + 1)
+    if event.pending:
+        return _done(state, RunState.PENDING_APPROVAL)
+    if state.count == "rounds" and state.rounds >= state.max_steps:
+        return replace(state, phase="closing"), AskModel(tools=False)
+    if state.count == "answers" and state.answers >= state.max_steps:
+        return _done(state, RunState.MAX_STEPS)
+    return replace(state, phase="asking"), AskModel()
+
+
+def _done(state: LoopState, run_state: RunState) -> tuple[LoopState, Command]:
+    return replace(state, phase="done"), Finish(run_state)

@@ -1,0 +1,1 @@
+"""Policy: a pure function from one input document to a decision with reasons."""
