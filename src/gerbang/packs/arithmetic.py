@@ -22,9 +22,10 @@ MAX_DIGITS: Final = 300
 _LIMIT: Final = 10**MAX_DIGITS
 _EXACT_INT: Final = 2**53  # whole numbers beyond it are changed by readers that hold numbers as doubles
 _TYPOGRAPHY: Final = str.maketrans({"×": "*", "÷": "/", "−": "-", "\n": " ", "\r": " ", "\t": " "})
-_FOREIGN: Final = re.compile(r"[^0-9eE_.+\-*/%() ]|(?<![0-9.])[eE_]")
+_FOREIGN: Final = re.compile(r"[^0-9eE_.+\-*/%() ]|(?<![0-9.])[eE]|(?<![0-9])_")
 # A share such as `12%` or `12% of 340`, as opposed to the remainder `12 % 5`.
 _PERCENT_SIGN: Final = re.compile(r"%\s*(?:$|[-+*/)])|(?<=\S)%\s|%\s*(?:of|dari)\b")
+_WORD: Final = re.compile(r"\w{1,30}")
 _REASONS: Final[dict[str, Reason]] = {"^": "CARET", ",": "COMMA"}
 
 
@@ -63,9 +64,10 @@ def _check_text(text: str) -> None:
         raise CalculationError("PERCENT")
     foreign = _FOREIGN.search(text)
     if foreign is not None:
-        word = re.match(r"[^\W\d]\w{0,29}", text[foreign.start() :])
-        found = word.group() if word else foreign.group()
-        raise CalculationError("NAME" if word else _REASONS.get(found, "CHARACTER"), found)
+        found = foreign.group()
+        if not (found.isalpha() or found == "_"):
+            raise CalculationError(_REASONS.get(found, "CHARACTER"), found)
+        raise CalculationError("NAME", _WORD.match(text, foreign.start())[0])  # type: ignore[index]
     depth = 0
     for sign in text:
         depth += (sign == "(") - (sign == ")")

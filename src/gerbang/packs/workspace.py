@@ -230,7 +230,7 @@ def _fault(error: OSError | ValueError) -> WorkspaceFault:
         return WorkspaceFault("BAD_PATH")
     if error.errno in _ABSENT:
         return WorkspaceFault("MISSING")
-    if error.errno == errno.ELOOP:  # a link stands where the walk saw none
+    if error.errno in (errno.ELOOP, errno.EINVAL):  # a link stands where there was none, or the reverse
         return WorkspaceFault("CHANGED")
     return WorkspaceFault("NOT_A_FILE" if error.errno == errno.ENXIO else "UNREADABLE")
 
