@@ -39,7 +39,10 @@ class Envelope:
     def fill(self, name: str, result: str, call_id: str | None) -> str:
         """Return the result in its envelope."""
         form = self.without_id if call_id is None and self.without_id is not None else self.text
-        body = json_text(result, self.broken) if self.as_json else broken(result, self.broken)
+        if self.as_json:  # an escape does it here, so the text stays as it was
+            body = _SPECIAL.sub(lambda mark: f"\\u003c{mark[1]}", json_text(result, self.broken))
+        else:
+            body = broken(result, self.broken)
         values = {"%n": _label(name), "%c": _label(call_id or "0"), "%r": body}
         return re.sub("%[ncr]", lambda slot: values[slot[0]], form)
 
