@@ -11,7 +11,7 @@ import pytest
 from gerbang.errors import ConfigError, ToolError
 from gerbang.packs import basics
 from gerbang.packs.basics.texts import ENGLISH, INDONESIAN
-from gerbang.packs.sample import FOLDERS, KNOWLEDGE, copy_sample
+from gerbang.packs.sample import FOLDERS, KNOWLEDGE, copy_sample, make
 from gerbang.values import CallContext, Principal
 
 CONTEXT = CallContext(Principal(user="ana"), "r", 1, "c", "k")
@@ -337,6 +337,8 @@ def test_sample(tmp_path: Path, lang: str, notes: str) -> None:
     assert (copy_sample(ws, lang) / notes).read_text() == "mine"
     made = basics.tools(ws, lang=lang, knowledge=ws / KNOWLEDGE[lang])
     assert use(made, "knowledge_search", query={"en": "late cancellation", "id": "lapak"}[lang])
+    assert (make(tmp_path, lang) / notes).is_file()
+    assert make(tmp_path, lang) == basics.default_workspace(lang, tmp_path)
     with pytest.raises(ConfigError, match="no sample in the language"):
         copy_sample(ws, "fr")
     with pytest.raises(ConfigError, match="cannot be copied"):

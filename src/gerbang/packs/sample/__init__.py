@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from gerbang.errors import ConfigError
+from gerbang.packs.basics import default_workspace
 
 FOLDERS: Final = {"en": Path(__file__).parent / "en", "id": Path(__file__).parent / "id"}
 """Where the samples are; each holds a knowledge base in `KNOWLEDGE`."""
@@ -30,3 +31,8 @@ def copy_sample(target: Path | str, lang: str = "en") -> Path:
             f"The sample cannot be copied to {target}: {error.strerror}. Name another folder."
         ) from None
     return target
+
+
+def make(root: Path | str = ".", lang: str = "en") -> Path:
+    """Return the default workspace below `root`, with the sample in it. Raises ConfigError."""
+    return copy_sample(default_workspace(lang, root), lang)
