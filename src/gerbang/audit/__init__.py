@@ -1,0 +1,1 @@
+"""The audit chain and the masking of what goes into it."""
