@@ -71,6 +71,11 @@ class Tool(Protocol):
 class Store(Protocol):
     """Durable records. `commit` returns when the batch is on disk; StoreError means it is not."""
 
+    @property
+    def immediate(self) -> bool:
+        """True when `commit` never suspends, so that a cancelled task cannot be inside it."""
+        ...
+
     async def open(self) -> None:
         """Open or create, migrate forward. Raises StoreUnavailable, StoreBusy, StoreTooNew."""
         ...

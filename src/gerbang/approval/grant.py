@@ -1,4 +1,4 @@
-"""The only module that makes an AuthorisedCall. Nothing runs without one, and each opens the executor once."""
+"""The only module that makes an AuthorisedCall. Nothing runs without one; each opens the executor once."""
 
 from typing import Any
 

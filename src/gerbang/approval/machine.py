@@ -1,4 +1,4 @@
-"""The approval machine, one table: `pending → granted | refused | expired | cancelled`, `granted → used | expired`."""
+"""The approval machine as one table: pending, then granted or refused; granted, then used."""
 
 from enum import StrEnum
 from typing import Final

@@ -12,6 +12,7 @@ from gerbang.values import Contract
 from gerbang.values.model import ToolSpec
 
 _NEAREST_POOL = 400
+_MAX_SUBSETS = 1000
 
 
 class Entry(Struct, frozen=True):
@@ -29,6 +30,8 @@ class Catalogue:
     def __init__(self, contracts: Iterable[Contract]) -> None:
         self._by_name: dict[str, Entry] = {}
         self._by_any: dict[str, Entry] = {}
+        self._specs: tuple[ToolSpec, ...] | None = None
+        self._subsets: dict[str | None, Catalogue] = {}
         for contract in contracts:
             self._add(contract)
 
@@ -66,9 +69,34 @@ class Catalogue:
         """Return the entry of a canonical or wire name, or None."""
         return self._by_any.get(name)
 
-    def nearest(self, name: str, among: Iterable[str] | None = None) -> tuple[str, ...]:
-        """Return up to three known names that look like `name`, best first. `among` limits the choice."""
-        pool = list(self._by_name if among is None else among)
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What a model is shown, in the order of definition. Made once."""
+        if self._specs is None:
+            self._specs = tuple(entry.spec for entry in self)
+        return self._specs
+
+    def for_intent(self, intent: str | None) -> "Catalogue":
+        """Return the catalogue that a run with this intent may know of; itself when nothing is hidden.
+
+        A tool outside it is unknown to the run, also when the model guesses its name.
+        """
+        found = self._subsets.get(intent)
+        if found is None:
+            kept = [entry for entry in self if not entry.contract.intents or intent in entry.contract.intents]
+            found = self if len(kept) == len(self) else Catalogue(entry.contract for entry in kept)
+            if len(self._subsets) < _MAX_SUBSETS:
+                self._subsets[intent] = found
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Canonical names in the order of definition."""
+        return tuple(self._by_name)
+
+    def nearest(self, name: str) -> tuple[str, ...]:
+        """Return up to three known names that look like `name`, best first."""
+        pool = list(self._by_name)
         wanted = name[:80].lower()
         if len(pool) > _NEAREST_POOL:
             pool.sort(key=lambda known: -_shared(wanted, known.lower()))

@@ -1,6 +1,5 @@
 """Layer 1 of validation: do the arguments fit the contract? Answers with all findings at once."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from gerbang.contract.catalogue import Catalogue, Entry
@@ -44,10 +43,10 @@ def check(entry: Entry, proposal: Proposal) -> ValidCall | CallError:
     return _invalid(entry, arguments)
 
 
-def unknown_tool(catalogue: Catalogue, name: str, exposed: Iterable[str]) -> CallError:
-    """Return the error for a name that is not among the exposed tools, with the nearest of them."""
-    names = list(exposed)
-    near = catalogue.nearest(name, names)
+def unknown_tool(catalogue: Catalogue, name: str) -> CallError:
+    """Return the error for a name that the catalogue does not have, with the nearest that it has."""
+    names = catalogue.names
+    near = catalogue.nearest(name)
     shown = near or tuple(sorted(names)[:20])
     hint = f"Did you mean {near[0]}?" if near else "Use one of the listed tools."
     return CallError(

@@ -18,7 +18,7 @@ def weight(message: Message) -> int:
 
 
 class Transcript:
-    """The growing conversation of a run, with a running total of its size. Appending costs the same always."""
+    """The growing conversation of a run with a running total of its size: appending always costs the same."""
 
     def __init__(self, messages: list[Message], *, window_tokens: int, reserve_tokens: int) -> None:
         self.messages = messages

@@ -1,0 +1,1 @@
+"""Putting the parts together: what a program that uses Gerbang starts from."""

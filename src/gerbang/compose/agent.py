@@ -1,0 +1,263 @@
+"""The agent: a model, a gateway, and the loop between them."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from gerbang import parse
+from gerbang.compose.events import AgentEvent, Finished, RunResult
+from gerbang.compose.gateway import Gateway
+from gerbang.errors import UsageError
+from gerbang.limits import (
+    CONTEXT_TOKENS,
+    MAX_CALLS,
+    MAX_PARALLEL,
+    MAX_REPEATS,
+    MODEL_TIMEOUT_S,
+    RUN_DEADLINE_S,
+)
+from gerbang.loop.budget import Budget
+from gerbang.loop.profile import Profile, profile_named
+from gerbang.ports import Model
+from gerbang.runtime.driver import RunDriver, RunSettings, new_run_id
+from gerbang.values import Message, Principal, ToolCall
+
+_QUEUE = 1_000
+
+
+class Agent:
+    """Runs requests through a model and a gateway.
+
+    `model` is an address (`embedded:`, `openai:MODEL@URL`, `ollama:MODEL@URL`, `gguf:PATH`) or a Model.
+    `profile` names a bundle of settings: terminal, gateway, voice, minimal or local. `dialect` makes the
+    model speak that text format instead of the API's structured calls. `system` is put before the
+    conversation. The limits override those of the profile; `deadline_s` is the wall clock of a run and
+    `model_timeout_s` that of one answer, in seconds; `context_tokens` the model's window.
+    """
+
+    def __init__(
+        self,
+        model: "str | Model",
+        gateway: Gateway,
+        *,
+        profile: str = "gateway",
+        lang: str = "en",
+        system: str = "",
+        dialect: str | None = None,
+        stream: bool = True,
+        max_steps: int | None = None,
+        max_calls: int = MAX_CALLS,
+        max_repeats: int = MAX_REPEATS,
+        deadline_s: float | None = RUN_DEADLINE_S,
+        max_parallel: int = MAX_PARALLEL,
+        result_max_chars: int | None = None,
+        model_timeout_s: float = MODEL_TIMEOUT_S,
+        context_tokens: int | None = None,
+    ) -> None:
+        self.gateway = gateway
+        self.profile = _profile(profile, max_steps, result_max_chars)
+        self.profile.texts(lang)
+        self.lang = lang
+        self.model: Model = _open_model(model)
+        self._system = system
+        self._text_protocol = dialect is not None or self.profile.protocol == "text"
+        self._dialect = _dialect(dialect, self.profile, self.model.name)
+        self._stream = stream
+        self._max_calls = max_calls
+        self._max_repeats = max_repeats
+        self._deadline_s = deadline_s
+        self._max_parallel = max_parallel
+        self._model_timeout_s = model_timeout_s
+        self._context_tokens = context_tokens
+        self._prompts: dict[str | None, str] = {}
+        _positive(max_calls=max_calls, max_repeats=max_repeats, max_parallel=max_parallel)
+
+    async def run(
+        self,
+        prompt: str,
+        *,
+        principal: Principal | None = None,
+        purpose: str | None = None,
+        intent: str | None = None,
+        history: Iterable[Message | dict[str, Any]] = (),
+    ) -> RunResult:
+        """Answer one request and return the result. `history` is the conversation so far.
+
+        What a model or a tool does wrong never raises: it is in the result. Raises StoreError when a
+        record cannot be written, UsageError for wrong arguments, CancelledError when cancelled.
+        """
+        return await self._drive(prompt, principal, purpose, intent, history, None)
+
+    def run_sync(self, prompt: str, **options: Any) -> RunResult:
+        """Do `run` from code that has no event loop. The gateway must be opened in the same call: pass one
+        that is not open yet.
+        """
+
+        async def opened() -> RunResult:
+            async with self.gateway:
+                try:
+                    return await self.run(prompt, **options)
+                finally:
+                    await self.model.aclose()
+
+        return asyncio.run(opened())
+
+    async def stream(
+        self,
+        prompt: str,
+        *,
+        principal: Principal | None = None,
+        purpose: str | None = None,
+        intent: str | None = None,
+        history: Iterable[Message | dict[str, Any]] = (),
+    ) -> AsyncIterator[AgentEvent]:
+        """Answer one request and yield events while it runs, `Finished` last.
+
+        Leaving the loop early cancels the run; it is recorded as cancelled. Raises what `run` raises.
+        """
+        queue: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
+
+        def emit(event: AgentEvent) -> None:
+            queue.put_nowait(event)
+
+        task = asyncio.create_task(self._drive(prompt, principal, purpose, intent, history, emit))
+        task.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+            yield Finished(await task)
+        finally:
+            if not task.done():
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    async def aclose(self) -> None:
+        """Free the model's processes and connections. The gateway stays open."""
+        await self.model.aclose()
+
+    async def _drive(
+        self,
+        prompt: str,
+        principal: Principal | None,
+        purpose: str | None,
+        intent: str | None,
+        history: Iterable[Message | dict[str, Any]],
+        emit: Callable[[AgentEvent], None] | None,
+    ) -> RunResult:
+        gateway = self.gateway
+        deadline = None if self._deadline_s is None else gateway.clock.monotonic() + self._deadline_s
+        session = gateway.session(
+            new_run_id(),
+            principal=principal,
+            purpose=purpose,
+            intent=intent,
+            profile=self.profile,
+            lang=self.lang,
+            budget=Budget(max_calls=self._max_calls, max_repeats=self._max_repeats, deadline=deadline),
+            emit=emit,
+        )
+        settings = RunSettings(
+            max_steps=self.profile.max_steps,
+            max_parallel=self._max_parallel,
+            stream=self._stream,
+            model_timeout_s=self._model_timeout_s,
+            context_tokens=self._context_tokens or self.model.context_tokens or CONTEXT_TOKENS,
+            dialect=self._dialect,
+            text_protocol=self._text_protocol,
+            deadline_s=self._deadline_s,
+            temperature=self.profile.temperature,
+        )
+        messages = self._opening(intent, history)
+        messages.append(Message("user", prompt))
+        driver = RunDriver(
+            gate=gateway.gate,
+            model=self.model,
+            store=gateway.store,
+            clock=gateway.clock,
+            session=session,
+            settings=settings,
+        )
+        return await driver.run(messages, prompt)
+
+    def _opening(self, intent: str | None, history: Iterable[Message | dict[str, Any]]) -> list[Message]:
+        parts = [self._system] if self._system else []
+        if self._text_protocol:
+            parts.append(self._tool_prompt(intent))
+        messages = [Message("system", "\n\n".join(parts))] if parts else []
+        messages.extend(read_message(item) for item in history)
+        return messages
+
+    def _tool_prompt(self, intent: str | None) -> str:
+        found = self._prompts.get(intent)
+        if found is None:
+            specs = self.gateway.catalogue.for_intent(intent).specs
+            tools = [
+                {"name": spec.wire_name, "description": spec.description, "parameters": spec.parameters}
+                for spec in specs
+            ]
+            found = parse.system_prompt(tools, self._dialect, lang=self.lang)
+            self._prompts[intent] = found
+        return found
+
+
+def read_message(item: Message | dict[str, Any]) -> Message:
+    """Return a message of an OpenAI-style dict. Raises UsageError for what is none."""
+    if isinstance(item, Message):
+        return item
+    role = item.get("role") if isinstance(item, dict) else None
+    if role not in ("system", "user", "assistant", "tool"):
+        raise UsageError("history holds messages with a role of system, user, assistant or tool.")
+    content = item.get("content") or ""
+    if not isinstance(content, str):
+        raise UsageError("The content of a message in history is a text.")
+    calls = tuple(_read_call(call) for call in item.get("tool_calls") or ())
+    return Message(role, content, calls, item.get("tool_call_id"), item.get("name"))
+
+
+def _read_call(call: Any) -> ToolCall:
+    try:
+        function = call["function"]
+        return ToolCall(str(call["id"]), str(function["name"]), str(function["arguments"]))
+    except (TypeError, KeyError):
+        raise UsageError(
+            "A tool call in history has 'id' and 'function' with 'name' and 'arguments'."
+        ) from None
+
+
+def _profile(name: str, max_steps: int | None, result_max_chars: int | None) -> Profile:
+    profile = profile_named(name)
+    if max_steps is not None:
+        _positive(max_steps=max_steps)
+        profile = replace(profile, max_steps=max_steps)
+    if result_max_chars is not None:
+        _positive(result_max_chars=result_max_chars)
+        profile = replace(profile, result_max_chars=result_max_chars)
+    return profile
+
+
+def _positive(**values: int) -> None:
+    for name, value in values.items():
+        if type(value) is not int or value < 1:
+            raise UsageError(f"{name} is a whole number above 0, not {value!r}.")
+
+
+def _dialect(asked: str | None, profile: Profile, model: str) -> str:
+    known = {dialect.id for dialect in parse.dialects()}
+    name = asked or profile.dialect
+    if asked is None and name == "auto":
+        name = parse.dialect_for(model) or "auto"
+    if name not in known and name != "auto":
+        raise UsageError(f"There is no dialect {name!r}. Known: {', '.join(sorted(known))}.")
+    return name
+
+
+def _open_model(model: "str | Model") -> Model:
+    if not isinstance(model, str):
+        return model
+    from gerbang.adapters.models import open_model
+
+    return open_model(model)

@@ -1,0 +1,27 @@
+"""The events of `Agent.stream`, under the name that users import them by."""
+
+from gerbang.runtime.events import (
+    AgentEvent,
+    AnswerDelta,
+    ApprovalNeeded,
+    Decided,
+    Finished,
+    Notice,
+    ReasoningSeen,
+    RunResult,
+    ToolCalled,
+    ToolFinished,
+)
+
+__all__ = [
+    "AgentEvent",
+    "AnswerDelta",
+    "ApprovalNeeded",
+    "Decided",
+    "Finished",
+    "Notice",
+    "ReasoningSeen",
+    "RunResult",
+    "ToolCalled",
+    "ToolFinished",
+]

@@ -1,0 +1,331 @@
+"""The gateway: the gate for people who have their own loop, and what an agent stands on."""
+
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from gerbang import parse
+from gerbang.adapters.clock import SystemClock
+from gerbang.approval.machine import ApprovalEvent
+from gerbang.compose.policy import Policy
+from gerbang.contract.catalogue import Catalogue
+from gerbang.contract.wire import check_name
+from gerbang.errors import ContractError, UsageError
+from gerbang.ledger.keys import runtime_key
+from gerbang.limits import MAX_ARGUMENT_BYTES, MAX_CALLS, MAX_PARALLEL, MAX_REPEATS
+from gerbang.loop.budget import Budget
+from gerbang.loop.profile import Profile, profile_named
+from gerbang.policy.rules import DenyAll
+from gerbang.ports import ApproverLike, Clock, Store, Tool
+from gerbang.ports import Policy as PolicyPort
+from gerbang.runtime.approvals import Approvals, decide_row
+from gerbang.runtime.batching import run_batch
+from gerbang.runtime.bodies import event, refused_body
+from gerbang.runtime.driver import new_run_id
+from gerbang.runtime.executor import Executor
+from gerbang.runtime.gate import Gate
+from gerbang.runtime.session import RunSession
+from gerbang.runtime.threads import SyncPool
+from gerbang.values import LOCAL, CallError, Contract, Decision, Principal, Proposal, Result, StepId
+from gerbang.values.canonical import NotCanonical, canonical
+from gerbang.values.record import ApprovalRow, Batch, RunRow, RunState
+
+_OMITTED: Final = object()
+_MAX_SESSIONS: Final = 4_096
+
+
+class Gateway:
+    """Takes calls, gives results. Use as `async with Gateway(tools=[...]) as gate`.
+
+    `tools` are tools made by `@gerbang.tool` (or any object with `contract` and the Tool port).
+    `policy` omitted means the shipped `strict`; `None` denies everything. `store` is an address:
+    `memory:`, `sqlite:PATH`, or a Store. `approver` asks a person; without one, calls that need
+    approval come back `pending` and wait in the store.
+    Raises ContractError, PolicyError or ConfigError at once, StoreError when it is entered.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Any] = (),
+        *,
+        policy: PolicyPort | object | None = _OMITTED,
+        store: "str | Store" = "memory:",
+        approver: ApproverLike | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        bodies: dict[str, Tool] = {}
+        contracts: list[Contract] = []
+        for tool in tools:
+            contract = getattr(tool, "contract", None)
+            if not isinstance(contract, Contract):
+                raise ContractError(
+                    f"{tool!r} is not a tool: decorate the function with @gerbang.tool(name=..., risk=...)."
+                )
+            check_name(contract.name, contract.origin)
+            contracts.append(contract)
+            bodies[contract.name] = tool
+        self.catalogue = Catalogue(contracts)
+        self.clock: Clock = clock or SystemClock()
+        self.store: Store = _open_store(store)
+        self.policy: PolicyPort = _policy(policy)
+        self._approver = approver
+        self._executor = Executor(bodies, SyncPool())
+        self._gate: Gate | None = None
+        self._sessions: dict[str, RunSession] = {}
+
+    async def __aenter__(self) -> "Gateway":
+        await self.store.open()
+        self._gate = Gate(
+            policy=self.policy,
+            store=self.store,
+            store_key=await self.store.secret_key(),
+            executor=self._executor,
+            approvals=Approvals(self.store, self.clock, self._approver),
+            clock=self.clock,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Finish what is queued and close the store. May be called more than once."""
+        self._gate = None
+        await self._executor.aclose()
+        await self.store.close()
+
+    @property
+    def gate(self) -> Gate:
+        """The open gate. Raises UsageError before `async with`."""
+        if self._gate is None:
+            raise UsageError("The gateway is not open. Use it inside 'async with Gateway(...) as gate:'.")
+        return self._gate
+
+    async def call(
+        self,
+        tool: str,
+        arguments: dict[str, Any] | str,
+        *,
+        principal: Principal | None = None,
+        run_id: str | None = None,
+        step_id: StepId = 1,
+        key: str | None = None,
+        purpose: str | None = None,
+        intent: str | None = None,
+    ) -> Result:
+        """Make one gated call and return its result; never raises for what a model or tool did.
+
+        `arguments` is a dict, or the JSON text that a model gave. `run_id` and `step_id` name the place
+        of the call: the same place with the same arguments gives the stored result (`replayed`).
+        `key` is an idempotency key of the caller's own. Raises UsageError and StoreError.
+        """
+        session = await self._session(run_id, principal, purpose, intent)
+        proposal = self._propose(session, tool, arguments, step_id, 0)
+        return await self.gate.call(session, proposal, key=key)
+
+    async def call_many(
+        self,
+        calls: Sequence[tuple[str, dict[str, Any] | str]],
+        *,
+        principal: Principal | None = None,
+        run_id: str | None = None,
+        step_id: StepId = 1,
+        purpose: str | None = None,
+        intent: str | None = None,
+        max_parallel: int = MAX_PARALLEL,
+    ) -> list[Result]:
+        """Make the calls of one answer: reads side by side, the others in order; results in call order."""
+        session = await self._session(run_id, principal, purpose, intent)
+        proposals = [
+            self._propose(session, tool, arguments, step_id, ordinal)
+            for ordinal, (tool, arguments) in enumerate(calls)
+        ]
+        return await run_batch(self.gate, session, proposals, max_parallel) if proposals else []
+
+    def decide(
+        self,
+        tool: str,
+        arguments: dict[str, Any] | str,
+        *,
+        principal: Principal | None = None,
+        run_id: str | None = None,
+        step_id: StepId = 1,
+        purpose: str | None = None,
+        intent: str | None = None,
+    ) -> Decision | CallError:
+        """Say what would happen and why: a Decision, or the error of a layer before policy. Runs nothing."""
+        session = self._sessions.get(run_id or "") or self.session(
+            run_id or "dry", principal=principal, purpose=purpose, intent=intent
+        )
+        return self.gate.decide(session, self._propose(session, tool, arguments, step_id, 0))
+
+    def tools(
+        self,
+        *,
+        principal: Principal | None = None,
+        intent: str | None = None,
+        purpose: str | None = None,
+    ) -> list[Contract]:
+        """Return the contracts that a run with this intent may know of, with their JSON Schemas."""
+        return [entry.contract for entry in self.catalogue.for_intent(intent)]
+
+    async def approve(
+        self, approval_id: str, *, by: Principal, arguments: dict[str, Any] | None = None
+    ) -> ApprovalRow:
+        """Grant a pending request; the call runs when it is made again, or its run is resumed.
+
+        `arguments` replaces the call's arguments; they pass the whole gate again. Raises UsageError for
+        an unknown id, a request of another tenant, or one that was decided before.
+        """
+        row = await self._approval(approval_id, by)
+        if arguments is not None:
+            try:
+                row = _with_arguments(row, canonical(arguments))
+            except NotCanonical as error:
+                raise UsageError(
+                    f"The new arguments are not JSON at {error.path or 'the top'}: {error}"
+                ) from None
+        return await self._decide_approval(row, ApprovalEvent.APPROVE, by, "")
+
+    async def refuse(self, approval_id: str, *, by: Principal, reason: str = "") -> ApprovalRow:
+        """Refuse a pending request; the model is told. Raises UsageError like `approve`."""
+        row = await self._approval(approval_id, by)
+        return await self._decide_approval(row, ApprovalEvent.REFUSE, by, reason)
+
+    def session(
+        self,
+        run_id: str,
+        *,
+        principal: Principal | None = None,
+        purpose: str | None = None,
+        intent: str | None = None,
+        profile: Profile | None = None,
+        lang: str = "en",
+        budget: Budget | None = None,
+        emit: Any = None,
+    ) -> RunSession:
+        """Return what a run carries from call to call."""
+        return RunSession(
+            run_id=run_id,
+            principal=principal or LOCAL,
+            catalogue=self.catalogue.for_intent(intent),
+            budget=budget or Budget(max_calls=MAX_CALLS, max_repeats=MAX_REPEATS),
+            profile=profile or profile_named("gateway"),
+            lang=lang,
+            purpose=purpose,
+            intent=intent,
+            emit=emit,
+        )
+
+    async def _session(
+        self, run_id: str | None, principal: Principal | None, purpose: str | None, intent: str | None
+    ) -> RunSession:
+        """Return the run's session; the first call of a run records its start."""
+        _ = self.gate
+        who = principal or LOCAL
+        known = self._sessions.get(run_id) if run_id is not None else None
+        if known is not None:
+            if (known.principal.tenant, known.principal.user) != (who.tenant, who.user):
+                raise UsageError(f"Run {run_id!r} belongs to somebody else.")
+            known.principal, known.purpose = who, purpose
+            known.catalogue = self.catalogue.for_intent(intent)
+            return known
+        name = run_id or new_run_id()
+        session = self.session(name, principal=who, purpose=purpose, intent=intent)
+        if run_id is not None:
+            while len(self._sessions) >= _MAX_SESSIONS:
+                self._sessions.pop(next(iter(self._sessions)))
+            self._sessions[name] = session
+        earlier = None if run_id is None or self.store.immediate else await self.store.run(name)
+        if earlier is not None and (earlier.tenant, earlier.user) != (who.tenant, who.user):
+            self._sessions.pop(name, None)
+            raise UsageError(f"Run {run_id!r} belongs to somebody else.")
+        if earlier is None:
+            now = self.clock.now()
+            row = RunRow(name, who.tenant, who.user, RunState.RUNNING, now, now, profile="gateway")
+            session.carry = Batch(runs=[row])
+        return session
+
+    def _propose(
+        self, session: RunSession, tool: str, arguments: dict[str, Any] | str, step: StepId, ordinal: int
+    ) -> Proposal:
+        fault: CallError | None = None
+        if isinstance(arguments, str):
+            arguments, fault = _read(arguments)
+        return Proposal(
+            session.run_id,
+            step,
+            ordinal,
+            f"call_{runtime_key(session.principal.tenant, session.run_id, step, ordinal)[:12]}",
+            str(tool),
+            arguments if fault is None else None,
+            fault,
+        )
+
+    async def _approval(self, approval_id: str, by: Principal) -> ApprovalRow:
+        _ = self.gate
+        row = await self.store.approval(approval_id)
+        if row is None or row.tenant != by.tenant:
+            raise UsageError(f"There is no approval {approval_id!r}.")
+        return row
+
+    async def _decide_approval(
+        self, row: ApprovalRow, what: ApprovalEvent, by: Principal, note: str
+    ) -> ApprovalRow:
+        now = self.clock.now()
+        expired = now >= row.expires_at
+        decided = decide_row(row, ApprovalEvent.TIME_OUT if expired else what, by.user, note, now)
+        proposal = Proposal(row.run_id, "approval", 0, row.key[:12], row.tool)
+        body = refused_body(
+            by, proposal, approval_id=row.approval_id, approver=by.user, state=decided.state, finished_at=now
+        )
+        await self.store.commit(
+            Batch(approvals=[decided], events=[event(f"approval.{decided.state}", row.run_id, body)])
+        )
+        if expired:
+            raise UsageError(f"Approval {row.approval_id} has expired.")
+        return decided
+
+
+def _with_arguments(row: ApprovalRow, arguments: bytes) -> ApprovalRow:
+    return replace(row, arguments=arguments)
+
+
+def _read(text: str) -> tuple[dict[str, Any], CallError | None]:
+    if len(text) > MAX_ARGUMENT_BYTES:
+        too_large = CallError(
+            "parse_error",
+            "CALL_TOO_LARGE",
+            f"The arguments are {len(text)} characters; the limit is {MAX_ARGUMENT_BYTES}.",
+            recoverable=True,
+        )
+        return {}, too_large
+    arguments, fault = parse.arguments_from_json(text)
+    if fault is not None or arguments is None:
+        code = "CALL_NOT_JSON" if fault is None else fault.code
+        message = "The arguments are not a JSON object." if fault is None else fault.message
+        return {}, CallError("parse_error", code, message, recoverable=True)
+    return arguments, None
+
+
+def _open_store(store: "str | Store") -> Store:
+    if not isinstance(store, str):
+        return store
+    from gerbang.adapters.stores import open_store
+
+    return open_store(store)
+
+
+def _policy(policy: Any) -> PolicyPort:
+    if policy is _OMITTED:
+        return Policy.default()
+    if policy is None:
+        return DenyAll()
+    if not callable(getattr(policy, "decide", None)):
+        raise UsageError("policy takes a Policy, such as Policy.default(), or None to deny everything.")
+    found: PolicyPort = policy
+    return found

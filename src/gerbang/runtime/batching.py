@@ -1,0 +1,98 @@
+"""Running one answer's calls in the order that the batch plan gives."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from gerbang.loop.batch import BatchPlan
+from gerbang.runtime.gate import Gate, held_result
+from gerbang.runtime.session import RunSession
+from gerbang.values import Proposal, Result
+
+Finished = Callable[[Proposal, Result], None]
+
+
+async def run_batch(
+    gate: Gate,
+    session: RunSession,
+    proposals: Sequence[Proposal],
+    max_parallel: int,
+    finished: Finished | None = None,
+) -> list[Result]:
+    """Return one result for each proposal, in their order.
+
+    When the task is cancelled, every started call is cancelled and has its record before this returns.
+    A StoreError of one call stops the batch: nothing is executed without its record.
+    """
+    if len(proposals) == 1:
+        result = await gate.call(session, proposals[0])
+        if finished is not None:
+            finished(proposals[0], result)
+        return [result]
+    return await _Batch(gate, session, proposals, max_parallel, finished).run()
+
+
+class _Batch:
+    def __init__(
+        self,
+        gate: Gate,
+        session: RunSession,
+        proposals: Sequence[Proposal],
+        max_parallel: int,
+        finished: Finished | None,
+    ) -> None:
+        self._gate = gate
+        self._session = session
+        self._proposals = proposals
+        self._finished = finished
+        find = session.catalogue.find
+        entries = [find(proposal.name) for proposal in proposals]
+        # what names no tool, or cannot be read, runs nothing: it holds nobody up
+        reads = [entry is None or entry.contract.risk.is_read for entry in entries]
+        self._plan = BatchPlan(reads, max_parallel)
+        self._results: list[Result | None] = [None] * len(proposals)
+        self._tasks: dict[asyncio.Future[Result], int] = {}
+
+    async def run(self) -> list[Result]:
+        self._launch(self._plan.start())
+        try:
+            while self._tasks:
+                await self._step()
+        except BaseException:
+            await self._cancel()
+            raise
+        for index in self._plan.held:
+            self._keep(index, held_result(self._session, self._proposals[index]))
+        return [result for result in self._results if result is not None]
+
+    async def _step(self) -> None:
+        # a call that starts to wait for a person may launch others meanwhile: then the set has grown
+        done, _ = await asyncio.wait(list(self._tasks), return_when=asyncio.FIRST_COMPLETED)
+        for task in sorted(done, key=lambda task: self._tasks[task]):
+            index = self._tasks.pop(task)
+            result = task.result()
+            self._keep(index, result)
+            self._launch(self._plan.finished(index, pending=result.status == "pending"))
+
+    def _launch(self, indexes: Sequence[int]) -> None:
+        for index in indexes:
+            task = asyncio.ensure_future(self._call(index))
+            self._tasks[task] = index
+
+    def _call(self, index: int) -> Awaitable[Result]:
+        return self._gate.call(
+            self._session, self._proposals[index], waiting=lambda: self._launch(self._plan.waiting(index))
+        )
+
+    def _keep(self, index: int, result: Result) -> None:
+        self._results[index] = result
+        if self._finished is not None:
+            self._finished(self._proposals[index], result)
+
+    async def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        for task in self._tasks:
+            if not task.cancelled():
+                task.exception()

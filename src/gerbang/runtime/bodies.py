@@ -1,0 +1,135 @@
+"""Bodies of audit events: what is said of a run and its calls, redacted, in the record's own names."""
+
+import hashlib
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from gerbang.audit.redact import MASK, redact
+from gerbang.values import Decision, Principal, Proposal, StepId, ValidCall
+from gerbang.values.record import NewEvent
+
+_ENCODER = msgspec.json.Encoder()
+_INPUT_CHARS = 4_000
+
+
+class RunStarted(Struct, frozen=True):
+    """A run began."""
+
+    run_id: str
+    user: str
+    tenant: str
+    agent_id: str | None
+    model: str
+    profile: str
+    purpose: str | None
+    intent: str | None
+    prompt_hash: str
+    at: float
+
+
+class ModelAnswered(Struct, frozen=True):
+    """A model answered; its calls are named, its text is only measured."""
+
+    run_id: str
+    step_id: str
+    calls: tuple[str, ...]
+    faults: int
+    text_chars: int
+    finish_reason: str
+    input_tokens: int
+    output_tokens: int
+    at: float
+
+
+class CallEvent(Struct, frozen=True, omit_defaults=True):
+    """One thing that happened to a call: `dispatched`, `finished`, `refused`, `replayed` and so on."""
+
+    run_id: str
+    step_id: str
+    agent_id: str | None
+    tool_name: str
+    call_id: str
+    risk_class: str = ""
+    contract: str = ""
+    input_hash: str = ""
+    input_redacted: str = ""
+    coerced: tuple[str, ...] = ()
+    repaired: bool = False
+    policy_decision: str = ""
+    reasons: tuple[str, ...] = ()
+    rule: str | None = None
+    policy_version: str = ""
+    approval_id: str | None = None
+    approver: str | None = None
+    attempt: int = 0
+    state: str = ""
+    status: str = ""
+    error_code: str = ""
+    effect: str = ""
+    started_at: float = 0.0
+    finished_at: float = 0.0
+    latency_ms: float = 0.0
+    output_hash: str = ""
+    output_bytes: int = 0
+    cost_units: float = 0.0
+
+
+class RunFinished(Struct, frozen=True):
+    """A run ended."""
+
+    run_id: str
+    status: str
+    steps: int
+    calls: int
+    answer_hash: str
+    at: float
+
+
+def step_name(step: StepId) -> str:
+    """Return the step's name in records: `step_007` for 7."""
+    return f"step_{step:03d}" if isinstance(step, int) else step
+
+
+def sha256(data: bytes) -> str:
+    """Return `sha256:` and the hex digest."""
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def event(kind: str, run_id: str, body: Struct) -> NewEvent:
+    """Return the event with its body encoded."""
+    return NewEvent(run_id, kind, _ENCODER.encode(body))
+
+
+def decided(decision: Decision, person: bool = False) -> str:
+    """Return the decision in the words of the record."""
+    if person:
+        return "approved_by_person"
+    return {"allow": "approved_by_policy", "deny": "denied_by_policy", "ask": "needs_approval"}[
+        decision.decision
+    ]
+
+
+def shown_input(call: ValidCall) -> str:
+    """Return the arguments as they may be recorded: sensitive fields masked, credentials too, bounded."""
+    sensitive = call.contract.sensitive
+    if sensitive and not sensitive.isdisjoint(call.arguments):
+        kept = {key: MASK if key in sensitive else value for key, value in call.arguments.items()}
+        return redact(_ENCODER.encode(kept).decode()[:_INPUT_CHARS])
+    if len(call.canonical) > _INPUT_CHARS:
+        return redact(call.canonical[:_INPUT_CHARS].decode("utf-8", "ignore")) + "…"
+    return redact(call.canonical.decode())
+
+
+def refused_body(principal: Principal, proposal: Proposal, **facts: Any) -> CallEvent:
+    """Return the body for a proposal that did not become a valid call."""
+    return CallEvent(
+        proposal.run_id,
+        step_name(proposal.step_id),
+        principal.agent,
+        redact(proposal.name[:200]),
+        proposal.call_id,
+        repaired=proposal.repaired,
+        **facts,
+    )

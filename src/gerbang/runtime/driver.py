@@ -1,0 +1,351 @@
+"""Driving one run: the loop machine says what comes next, this does it."""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gerbang import parse
+from gerbang.errors import ModelFault
+from gerbang.loop.context import Transcript
+from gerbang.loop.machine import (
+    Answered,
+    AskModel,
+    CallsDone,
+    Command,
+    Finish,
+    LoopState,
+    ModelFailed,
+    RunCalls,
+    Started,
+    Stopped,
+    advance,
+)
+from gerbang.ports import Clock, Model, Store
+from gerbang.runtime.batching import run_batch
+from gerbang.runtime.bodies import ModelAnswered, RunFinished, RunStarted, event, sha256, step_name
+from gerbang.runtime.events import Notice, RunResult, ToolCalled, ToolFinished
+from gerbang.runtime.gate import Gate
+from gerbang.runtime.reading import Answer, Asked, read_answer
+from gerbang.runtime.session import RunSession
+from gerbang.values import Message, Proposal, Result, ToolCall
+from gerbang.values.model import ModelRequest
+from gerbang.values.record import AnswerRow, RunRow, RunState
+
+_ENCODER = msgspec.json.Encoder()
+_RESERVE_TOKENS = 1_024
+
+
+class RunSettings(Struct, frozen=True):
+    """Limits and manners of a run. Times in seconds."""
+
+    max_steps: int
+    max_parallel: int
+    stream: bool
+    model_timeout_s: float
+    context_tokens: int
+    dialect: str
+    text_protocol: bool
+    deadline_s: float | None = None
+    temperature: float | None = None
+
+
+class RunDriver:
+    """One run of an agent. Use once: `await RunDriver(...).run(messages, prompt)`."""
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        model: Model,
+        store: Store,
+        clock: Clock,
+        session: RunSession,
+        settings: RunSettings,
+    ) -> None:
+        self._gate = gate
+        self._model = model
+        self._store = store
+        self._clock = clock
+        self._session = session
+        self._settings = settings
+        self._specs = session.catalogue.specs
+        self._schemas = [{"name": spec.wire_name, "parameters": spec.parameters} for spec in self._specs]
+        self._schemas += [
+            {"name": spec.name, "parameters": spec.parameters}
+            for spec in self._specs
+            if spec.name != spec.wire_name
+        ]
+        self._transcript: Transcript
+        self._answer: Answer | None = None
+        self._proposals: list[Proposal] = []
+        self._results: list[Result] = []
+        self._last: list[Result] = []
+        self._pending = 0
+        self._ids = 0
+        self._usage = [0, 0]
+        self._detail = ""
+        self._row: RunRow
+
+    async def run(self, messages: list[Message], prompt: str) -> RunResult:
+        """Run to the end and return the result. Raises StoreError; CancelledError after recording it."""
+        self._begin(messages, prompt)
+        state = LoopState(max_steps=self._settings.max_steps, count=self._session.profile.count)
+        state, command = advance(state, Started())
+        try:
+            async with asyncio.timeout(self._settings.deadline_s):
+                while not isinstance(command, Finish):
+                    state, command = advance(state, await self._do(command, state))
+        except TimeoutError:
+            state, command = advance(state, Stopped(RunState.BUDGET))
+        except asyncio.CancelledError:
+            state, command = advance(state, Stopped(RunState.CANCELLED))
+            assert isinstance(command, Finish)  # noqa: S101 - Stopped always finishes
+            await asyncio.shield(self._finish(command.state, state))
+            raise
+        assert isinstance(command, Finish)  # noqa: S101 - the loop ends with it
+        return await self._finish(command.state, state)
+
+    async def _do(self, command: Command, state: LoopState) -> Answered | CallsDone | ModelFailed:
+        if isinstance(command, AskModel):
+            return await self._ask(command, state)
+        assert isinstance(command, RunCalls)  # noqa: S101 - Finish is handled by the caller
+        return await self._call(state)
+
+    def _begin(self, messages: list[Message], prompt: str) -> None:
+        session, settings, now = self._session, self._settings, self._clock.now()
+        self._transcript = Transcript(
+            messages, window_tokens=settings.context_tokens, reserve_tokens=self._reserve()
+        )
+        self._row = RunRow(
+            run_id=session.run_id,
+            tenant=session.principal.tenant,
+            user=session.principal.user,
+            state=RunState.RUNNING,
+            started_at=now,
+            updated_at=now,
+            prompt=prompt,
+            model=self._model.name,
+            profile=session.profile.name,
+        )
+        body = RunStarted(
+            session.run_id,
+            session.principal.user,
+            session.principal.tenant,
+            session.principal.agent,
+            self._model.name,
+            session.profile.name,
+            session.purpose,
+            session.intent,
+            sha256(prompt.encode("utf-8", "surrogatepass")),
+            now,
+        )
+        batch = session.batch()
+        batch.runs.append(self._row)
+        batch.events.append(event("run.started", session.run_id, body))
+        session.carry = batch
+
+    def _reserve(self) -> int:
+        """Return the tokens to keep free: for the answer, and for the tools' schemas."""
+        schemas = sum(len(_ENCODER.encode(spec)) for spec in self._specs) // 3
+        return min(_RESERVE_TOKENS + schemas, self._settings.context_tokens // 2)
+
+    async def _ask(self, command: AskModel, state: LoopState) -> Answered | ModelFailed:
+        session, settings = self._session, self._settings
+        if session.carry is not None and not self._store.immediate:
+            await self._store.commit(session.batch())  # a run that dies in the model call can be seen
+        before = self._transcript.shortened
+        fits = self._transcript.fit(keep_last=max(1, len(self._last)))
+        if self._transcript.shortened != before:
+            session.emit(Notice("CONTEXT_SHORTENED", "Older tool results were shortened to fit the context."))
+        if not fits:
+            self._detail = "The conversation is larger than the model's context window."
+            return ModelFailed()
+        request = ModelRequest(
+            messages=self._transcript.messages,
+            tools=self._specs if command.tools and not settings.text_protocol else (),
+            stream=settings.stream,
+            temperature=settings.temperature,
+            timeout_s=settings.model_timeout_s,
+        )
+        try:
+            answer = await read_answer(
+                self._model, request, settings.dialect, self._schemas if command.tools else [], session.emit
+            )
+        except ModelFault as fault:
+            self._detail = str(fault)
+            return ModelFailed()
+        self._usage[0] += answer.usage.input_tokens
+        self._usage[1] += answer.usage.output_tokens
+        self._answer = answer
+        await self._commit_answer(answer, state.answers + 1)
+        return Answered(len(answer.calls))
+
+    async def _commit_answer(self, answer: Answer, step: int) -> None:
+        """Make the answer durable before anything of it is dispatched."""
+        session = self._session
+        self._proposals = [self._proposal(asked, step, index) for index, asked in enumerate(answer.calls)]
+        message = self._assistant(answer)
+        self._transcript.append(message)
+        body = ModelAnswered(
+            session.run_id,
+            step_name(step),
+            tuple(proposal.name[:128] for proposal in self._proposals),
+            sum(1 for asked in answer.calls if asked.fault is not None),
+            len(answer.content),
+            answer.finish_reason,
+            answer.usage.input_tokens,
+            answer.usage.output_tokens,
+            self._clock.now(),
+        )
+        batch = session.batch()
+        batch.answers.append(AnswerRow(session.run_id, step, _ENCODER.encode(message)))
+        batch.events.append(event("model.answered", session.run_id, body))
+        session.carry = batch
+        if len(self._proposals) > 1:  # a single call takes the answer along in its own commit
+            await self._store.commit(session.batch())
+        for proposal in self._proposals:
+            session.emit(ToolCalled(step, proposal.call_id, self._name(proposal.name), proposal.arguments))
+
+    def _proposal(self, asked: Asked, step: int, index: int) -> Proposal:
+        self._ids += 1
+        return Proposal(
+            self._session.run_id,
+            step,
+            index,
+            asked.id or f"call_{self._ids}",
+            asked.name,
+            asked.arguments,
+            asked.fault,
+            asked.repaired,
+        )
+
+    def _name(self, name: str) -> str:
+        entry = self._session.catalogue.find(name)
+        return name if entry is None else entry.contract.name
+
+    def _assistant(self, answer: Answer) -> Message:
+        if not answer.calls:
+            return Message("assistant", answer.content)
+        if self._settings.text_protocol:
+            calling = self._session.texts.calling
+            if calling:
+                names = ", ".join(proposal.name for proposal in self._proposals)
+                return Message("assistant", calling.format(name=names))
+            return Message("assistant", answer.raw)
+        calls = tuple(
+            ToolCall(
+                proposal.call_id,
+                self._name(proposal.name) or "unreadable",
+                "{}" if proposal.arguments is None else _ENCODER.encode(proposal.arguments).decode(),
+            )
+            for proposal in self._proposals
+        )
+        return Message("assistant", answer.content, calls)
+
+    async def _call(self, state: LoopState) -> CallsDone:
+        session = self._session
+        results = await run_batch(
+            self._gate,
+            session,
+            self._proposals,
+            self._settings.max_parallel,
+            lambda proposal, result: session.emit(ToolFinished(proposal.call_id, result.tool, result)),
+        )
+        self._last = results
+        self._results.extend(results)
+        self._say(results, state.answers)
+        return CallsDone(sum(1 for result in results if result.status == "pending"))
+
+    def _say(self, results: Sequence[Result], step: int) -> None:
+        """Put the results into the conversation, in the order of the calls."""
+        if not self._settings.text_protocol:
+            for result in results:
+                self._transcript.append(
+                    Message("tool", result.for_model, (), result.call_id, result.tool or "unreadable")
+                )
+            return
+        texts = [
+            parse.render_result(
+                result.tool or "call",
+                result.for_model,
+                self._settings.dialect,
+                step=step,
+                max_steps=self._settings.max_steps,
+                lang=self._session.lang,
+                call_id=result.call_id,
+            )
+            for result in results
+        ]
+        self._transcript.append(Message("user", "\n\n".join(texts)))
+
+    async def _finish(self, run_state: RunState, state: LoopState) -> RunResult:
+        session, now = self._session, self._clock.now()
+        text = self._closing(run_state)
+        batch = session.batch()
+        self._row = replace(self._row, state=run_state, updated_at=now, answer=text, steps=state.answers)
+        batch.runs.append(self._row)
+        body = RunFinished(
+            session.run_id,
+            run_state,
+            state.answers,
+            len(self._results),
+            sha256(text.encode("utf-8", "replace")),
+            now,
+        )
+        batch.events.append(event("run.finished", session.run_id, body))
+        await self._store.commit(batch)
+        return RunResult(
+            answer=text,
+            status=str(run_state),
+            steps=state.answers,
+            calls=tuple(self._results),
+            run_id=session.run_id,
+            input_tokens=self._usage[0],
+            output_tokens=self._usage[1],
+            detail=self._detail,
+        )
+
+    def _closing(self, run_state: RunState) -> str:
+        """Return the text that the user gets at the end, in the profile's words."""
+        texts = self._session.texts
+        if run_state == RunState.COMPLETED:
+            assert self._answer is not None  # noqa: S101 - a run completes by an answer
+            return self._answer.content or self._composed() or texts.empty
+        if run_state == RunState.MAX_STEPS:
+            names = ", ".join(dict.fromkeys(result.tool for result in self._last)) or "nothing"
+            return texts.limit.format(names=names)
+        closing = {
+            RunState.BUDGET: texts.over_budget,
+            RunState.PENDING_APPROVAL: texts.pending,
+            RunState.CANCELLED: texts.cancelled,
+            RunState.MODEL_ERROR: texts.model_error,
+            RunState.DENIED: texts.denied,
+        }
+        return closing[run_state]
+
+    def _composed(self) -> str:
+        """Return an answer made of the results, for a model that picks tools but writes no prose."""
+        if self._model.writes_prose or not self._results:
+            return ""
+        texts = [_plain(result) for result in self._results]
+        if len(texts) == 1:
+            return texts[0]
+        names = [result.tool for result in self._results]
+        return "\n".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+
+
+def _plain(result: Result) -> str:
+    if result.error is not None:
+        return result.error.message
+    value: Any = result.value
+    return value if isinstance(value, str) else _ENCODER.encode(value).decode()
+
+
+def new_run_id() -> str:
+    """Return a new run id, hard to guess."""
+    return f"run_{secrets.token_hex(10)}"

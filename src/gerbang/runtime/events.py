@@ -1,0 +1,86 @@
+"""What a running agent tells its caller while it works."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from gerbang.values import Decision, Result
+
+
+class AnswerDelta(Struct, frozen=True):
+    """More of the text for the user. Never holds call markup."""
+
+    text: str
+
+
+class ReasoningSeen(Struct, frozen=True):
+    """More of the model's reasoning, for those who want to show it."""
+
+    text: str
+
+
+class ToolCalled(Struct, frozen=True):
+    """The model proposed a call, complete. `arguments` is None when they could not be read."""
+
+    step: int
+    call_id: str
+    tool: str
+    arguments: dict[str, Any] | None
+
+
+class Decided(Struct, frozen=True):
+    """The gate decided on a call."""
+
+    call_id: str
+    tool: str
+    decision: Decision
+
+
+class ApprovalNeeded(Struct, frozen=True):
+    """A call waits for a person."""
+
+    call_id: str
+    tool: str
+    approval_id: str
+    preview: str
+
+
+class ToolFinished(Struct, frozen=True):
+    """A call has its result."""
+
+    call_id: str
+    tool: str
+    result: Result
+
+
+class Notice(Struct, frozen=True):
+    """Something the user should know, such as a shortened context."""
+
+    code: str
+    text: str
+
+
+class Finished(Struct, frozen=True):
+    """The run is over; `result` is its `RunResult`."""
+
+    result: "RunResult"
+
+
+class RunResult(Struct, frozen=True):
+    """What a run gave. `status` is completed, max_steps, budget, denied, pending_approval, cancelled or
+    model_error; `steps` counts model answers; `calls` holds one Result for each proposal, in order.
+    """
+
+    answer: str
+    status: str
+    steps: int
+    calls: tuple[Result, ...]
+    run_id: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    detail: str = ""
+
+
+AgentEvent = (
+    AnswerDelta | ReasoningSeen | ToolCalled | Decided | ApprovalNeeded | ToolFinished | Notice | Finished
+)

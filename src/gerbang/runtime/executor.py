@@ -1,0 +1,182 @@
+"""Running a tool: the one place where effects happen, opened by a grant, closed by a time-out."""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from gerbang.approval.grant import AuthorisedCall
+from gerbang.audit.redact import redact
+from gerbang.contract.catalogue import Entry
+from gerbang.contract.check import output_findings
+from gerbang.errors import ToolError
+from gerbang.limits import MAX_CODE_TEXT
+from gerbang.ports import Tool
+from gerbang.runtime.output import Output, output_error, read_output
+from gerbang.runtime.threads import SyncPool, TooManyLate
+from gerbang.values import CallError, Effect, Outcome
+from gerbang.values.failure import ERROR_TYPES
+
+_GRACE_S = 1.0
+
+
+class Execution:
+    """What came back, before it is shown: the outcome, and the JSON of its value."""
+
+    __slots__ = ("outcome", "output")
+
+    def __init__(self, outcome: Outcome, output: Output | None = None) -> None:
+        self.outcome = outcome
+        self.output = output
+
+
+class Executor:
+    """Runs authorised calls. `tools` maps canonical names to bodies."""
+
+    def __init__(self, tools: Mapping[str, Tool], pool: SyncPool) -> None:
+        self._tools = tools
+        self._pool = pool
+        self._stubborn: set[asyncio.Future[object]] = set()
+
+    async def run(self, authorised: AuthorisedCall, entry: Entry, timeout_s: float) -> Execution:
+        """Run the call once and return what came of it; raises only CancelledError.
+
+        `timeout_s` is in seconds. A grant that was used before runs nothing.
+        """
+        call = authorised.call
+        if not authorised.spend():
+            return _failed(call.contract.risk.is_read, _internal("This grant was used before."), "none")
+        read = call.contract.risk.is_read
+        tool = self._tools[call.contract.name]
+        try:
+            if tool.blocking:
+                work = self._pool.submit(lambda: tool.invoke_sync(call.arguments, authorised.context))
+            else:
+                work = asyncio.get_running_loop().create_task(tool.invoke(call.arguments, authorised.context))
+        except TooManyLate:
+            return _failed(read, _too_many(), "none")
+        if not work.done():
+            try:
+                in_time = await _settle(work, timeout_s)
+            except asyncio.CancelledError:
+                await self._abandon(work, tool.blocking)
+                raise
+            if not in_time:
+                await self._abandon(work, tool.blocking)
+                return _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
+        return self._result(work, entry, read)
+
+    def _result(self, work: "asyncio.Future[object]", entry: Entry, read: bool) -> Execution:
+        if work.cancelled():
+            return _failed(read, _internal("The tool was cancelled from inside."), "unknown")
+        error = work.exception()
+        if error is not None:
+            return _raised(error, read)
+        output = read_output(work.result())
+        if isinstance(output, str):
+            return Execution(Outcome("FAILED" if read else "SUCCEEDED", error=output_error(output, not read)))
+        fields = output_findings(entry, output.value)
+        if fields:
+            error_value = output_error(
+                f"The result of {entry.contract.name} breaks its own contract.", not read
+            )
+            return Execution(Outcome("FAILED" if read else "SUCCEEDED", error=error_value), output)
+        return Execution(Outcome("SUCCEEDED", output.value), output)
+
+    async def _abandon(self, work: "asyncio.Future[object]", blocking: bool) -> None:
+        """End a coroutine tool, or count a thread as late. One that refuses to end is kept in sight."""
+        if blocking:
+            self._pool.abandon(work)
+            return
+        work.cancel()
+        if await _settle(work, _GRACE_S):
+            if not work.cancelled():
+                work.exception()
+            return
+        self._stubborn.add(work)
+        work.add_done_callback(self._stubborn.discard)
+
+    async def aclose(self) -> None:
+        """Cancel what refused to end, once more, and let idle threads go."""
+        for work in list(self._stubborn):
+            work.cancel()
+        self._pool.close()
+
+
+async def _settle(work: "asyncio.Future[object]", timeout_s: float) -> bool:
+    """Wait until the future is done, or the time is up. Unlike wait_for, it neither cancels nor raises."""
+    if work.done():
+        return True
+    loop = asyncio.get_running_loop()
+    waiter: asyncio.Future[None] = loop.create_future()
+
+    def wake(_: object = None) -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    work.add_done_callback(wake)
+    timer = loop.call_later(timeout_s, wake)
+    try:
+        await waiter
+    finally:
+        timer.cancel()
+        work.remove_done_callback(wake)
+    return work.done()
+
+
+def _raised(error: BaseException, read: bool) -> Execution:
+    if isinstance(error, ToolError):
+        effect: Effect = error.effect or ("none" if read else "unknown")
+        kind = error.error_type if error.error_type in ERROR_TYPES else "upstream_error"
+        value = CallError(
+            kind,
+            error.code[:64],
+            redact(error.message[: 4 * MAX_CODE_TEXT]),
+            recoverable=error.recoverable,
+            suggested_fix=redact(error.suggested_fix[:MAX_CODE_TEXT]),
+            retry_after_ms=UNSET if error.retry_after_ms is None else error.retry_after_ms,
+        )
+        return _failed(read, value, effect)
+    reference = secrets.token_hex(6)
+    text = f"The tool failed inside ({type(error).__name__}). Reference: {reference}."
+    return _failed(read, _internal(text), "none" if read else "unknown")
+
+
+def _failed(read: bool, error: CallError, effect: Effect) -> Execution:
+    """A mutation whose fate is not known is UNCERTAIN; everything else FAILED."""
+    shown = replace(error, effect="none" if read and effect == "unknown" else effect)
+    if effect == "happened":
+        return Execution(Outcome("SUCCEEDED", error=shown))
+    return Execution(Outcome("UNCERTAIN" if effect == "unknown" and not read else "FAILED", error=shown))
+
+
+def _internal(message: str) -> CallError:
+    return CallError(
+        "internal_error", "INTERNAL", message, suggested_fix="Tell the user; another tool may still work."
+    )
+
+
+def _timed_out(timeout_s: float, read: bool) -> CallError:
+    fix = (
+        "Ask for less, or use another tool." if read else "Do not repeat the call: it may still take effect."
+    )
+    return CallError(
+        "timeout",
+        "TOOL_TIMEOUT",
+        f"The tool gave no result within {timeout_s:g} s.",
+        recoverable=read,
+        suggested_fix=fix,
+    )
+
+
+def _too_many() -> CallError:
+    return CallError(
+        "rate_limited",
+        "TOO_MANY_LATE_CALLS",
+        "Too many earlier calls still run past their time-out.",
+        recoverable=True,
+        suggested_fix="Wait, or finish with what is known.",
+        retry_after_ms=5_000,
+    )

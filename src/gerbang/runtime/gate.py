@@ -1,0 +1,319 @@
+"""The street for one call: resolve, check, decide, count, ask, authorise, record, execute, record, present.
+
+Every proposal ends in exactly one terminal record and one Result, whatever fails on the way.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from gerbang.approval.grant import AuthorisedCall, authorise
+from gerbang.contract.catalogue import Entry
+from gerbang.contract.check import check, unknown_tool
+from gerbang.ledger.keys import caller_key, fingerprint, natural_key, runtime_key
+from gerbang.policy.input import PolicyInput
+from gerbang.ports import Clock, Policy, Store
+from gerbang.runtime import refusals
+from gerbang.runtime.approvals import Approvals, Verdict
+from gerbang.runtime.executor import Execution, Executor
+from gerbang.runtime.present import show_error
+from gerbang.runtime.records import Records
+from gerbang.runtime.session import RunSession
+from gerbang.values import CallContext, CallError, Decision, Outcome, Proposal, Result, ValidCall
+from gerbang.values.record import CallRow, CallState
+
+Waiting = Callable[[], None]
+
+
+class Ticket:
+    """A valid call on its way through the gate, with the names it goes by in the store."""
+
+    __slots__ = ("call", "decision", "entry", "fingerprint", "key", "natural")
+
+    def __init__(
+        self, call: ValidCall, entry: Entry, decision: Decision, key: str, mark: str, natural: bool
+    ) -> None:
+        self.call = call
+        self.entry = entry
+        self.decision = decision
+        self.key = key
+        self.fingerprint = mark
+        self.natural = natural
+
+
+class Gate:
+    """Takes proposals, gives results. One instance serves many runs at once."""
+
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        store: Store,
+        store_key: bytes,
+        executor: Executor,
+        approvals: Approvals,
+        clock: Clock,
+    ) -> None:
+        self._policy = policy
+        self._store = store
+        self._store_key = store_key
+        self._executor = executor
+        self._approvals = approvals
+        self._clock = clock
+        self._records = Records(store, clock)
+        self._inflight: dict[str, list[asyncio.Future[None]]] = {}
+
+    async def call(
+        self,
+        session: RunSession,
+        proposal: Proposal,
+        *,
+        key: str | None = None,
+        waiting: Waiting | None = None,
+    ) -> Result:
+        """Take one proposal to its result. `waiting` is called when the call starts to wait for a person.
+
+        Raises StoreError when a record cannot be written (nothing is executed after that) and
+        CancelledError; a cancelled call has its terminal record all the same.
+        """
+        ticket = self._admit(session, proposal, key)
+        if isinstance(ticket, CallError):
+            return await self._refuse(session, proposal, ticket)
+        refused = self._count(session, ticket)
+        if refused is not None:
+            return await self._refuse(session, proposal, refused, ticket)
+        if ticket.decision.decision == "ask":
+            return await self._ask(session, ticket, waiting)
+        grant = authorise(
+            ticket.call, ticket.decision, self._context(session, ticket), approved_binding=None, binding=None
+        )
+        return await self._dispatch(session, ticket, grant)
+
+    def decide(self, session: RunSession, proposal: Proposal) -> Decision | CallError:
+        """Say what would happen to the proposal, and why. Runs and records nothing."""
+        ticket = self._admit(session, proposal, None)
+        if isinstance(ticket, Ticket):
+            return ticket.decision
+        return ticket
+
+    def _admit(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | CallError:
+        """Resolve, check and decide: the pure part."""
+        entry = session.catalogue.find(proposal.name)
+        if entry is None:
+            return proposal.fault or unknown_tool(session.catalogue, proposal.name)
+        call = check(entry, proposal)
+        if isinstance(call, CallError):
+            return call
+        decision = self._decide(session, call)
+        if decision.decision == "deny":
+            return refusals.denied(decision)
+        contract = call.contract
+        tenant = session.principal.tenant
+        mark = fingerprint(self._store_key, contract.name, call.canonical)
+        natural = False
+        if key is not None:
+            name = caller_key(tenant, session.principal.user, key)
+        elif contract.natural_key:
+            name = natural_key(tenant, contract.name, contract.natural_key, call.arguments)
+            natural = True
+        else:
+            name = runtime_key(tenant, session.run_id, proposal.step_id, proposal.ordinal)
+        return Ticket(call, entry, decision, name, mark, natural)
+
+    def _decide(self, session: RunSession, call: ValidCall) -> Decision:
+        budget = session.budget
+        document = PolicyInput(
+            tool=call.contract.name,
+            risk=call.contract.risk,
+            arguments=call.arguments,
+            actor=session.principal,
+            purpose=session.purpose,
+            intent=session.intent,
+            run_id=session.run_id,
+            repaired=call.proposal.repaired,
+            coerced=bool(call.coerced),
+            tainted_run=session.tainted,
+            calls_before=budget.calls,
+            calls_of_tool=budget.calls_of(call.contract.name),
+            time=self._clock.now(),
+        )
+        try:
+            return self._policy.decide(document)
+        except Exception:  # a policy that fails is a policy that says no
+            return Decision("deny", ("POLICY_ERROR",), None, self._policy.version)
+
+    def _count(self, session: RunSession, ticket: Ticket) -> CallError | None:
+        remembered = session.budget.refused(ticket.fingerprint)
+        if remembered is not None:
+            return remembered
+        return session.budget.take(ticket.call.contract.name, ticket.fingerprint, self._clock.monotonic())
+
+    async def _ask(self, session: RunSession, ticket: Ticket, waiting: Waiting | None) -> Result:
+        """Get a person's decision: from an earlier grant, by asking now, or leave the call pending."""
+        row = await self._store.call(ticket.key)
+        if row is not None and (row.state != CallState.PLANNED or row.fingerprint != ticket.fingerprint):
+            if row.state not in refusals.FREE:
+                return await self._settled(session, ticket, row)
+            row = None
+        verdict = await self._approvals.obtain(session, ticket, row, waiting)
+        if verdict.state == "taken" and verdict.row is not None:
+            return await self._settled(session, ticket, verdict.row)
+        if verdict.state == "pending":
+            return self._pending(session, ticket, verdict)
+        if verdict.state == "refused":
+            assert verdict.error is not None  # noqa: S101 - a refusal always says why
+            session.budget.refuse_again(ticket.fingerprint, verdict.error)
+            return await self._refuse(session, ticket.call.proposal, verdict.error, ticket, verdict)
+        return await self._use(session, ticket, verdict)
+
+    async def _use(self, session: RunSession, ticket: Ticket, verdict: Verdict) -> Result:
+        """Run an approved call; an edited one passes every layer again first."""
+        if verdict.arguments is not None:
+            proposal = replace(ticket.call.proposal, arguments=verdict.arguments, fault=None, repaired=False)
+            call = check(ticket.entry, proposal)
+            decision = ticket.decision if isinstance(call, CallError) else self._decide(session, call)
+            if isinstance(call, CallError) or decision.decision == "deny":
+                error = call if isinstance(call, CallError) else refusals.denied(decision)
+                return await self._refuse(session, proposal, error, ticket, verdict)
+            mark = fingerprint(self._store_key, call.contract.name, call.canonical)
+            ticket = Ticket(
+                call, ticket.entry, replace(decision, decision="ask"), ticket.key, mark, ticket.natural
+            )
+        bound = self._approvals.binding(ticket)
+        grant = authorise(
+            ticket.call,
+            ticket.decision,
+            self._context(session, ticket),
+            approved_binding=self._approvals.approved_binding(ticket, verdict),
+            binding=bound,
+        )
+        if grant is None:
+            return await self._refuse(session, ticket.call.proposal, refusals.stale(), ticket, verdict)
+        return await self._dispatch(session, ticket, grant, verdict)
+
+    async def _dispatch(
+        self,
+        session: RunSession,
+        ticket: Ticket,
+        grant: AuthorisedCall | None,
+        verdict: Verdict | None = None,
+    ) -> Result:
+        """Record the intent, run, record the outcome."""
+        if grant is None:
+            return await self._refuse(session, ticket.call.proposal, refusals.stale(), ticket)
+        key = ticket.key
+        if key in self._inflight and verdict is None:
+            return await self._join(session, ticket)
+        self._inflight[key] = []
+        try:
+            started = self._clock.now()
+            row, taken = await self._records.dispatched(session, ticket, grant.attempt, started, verdict)
+            if taken is not None:
+                return await self._settled(session, ticket, taken)
+            execution, cancelled = await self._execute(session, ticket, grant)
+            result = await self._records.finished(session, ticket, row, execution, started, verdict)
+            if cancelled is not None:
+                raise cancelled
+            return result
+        finally:
+            for waiter in self._inflight.pop(key, ()):
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    async def _execute(
+        self, session: RunSession, ticket: Ticket, grant: AuthorisedCall
+    ) -> tuple[Execution, asyncio.CancelledError | None]:
+        timeout = ticket.call.contract.timeout_s
+        left = session.budget.remaining(self._clock.monotonic())
+        if left is not None:
+            timeout = max(0.0, min(timeout, left))
+        try:
+            return await self._executor.run(grant, ticket.entry, timeout), None
+        except asyncio.CancelledError as cancelled:
+            read = ticket.call.contract.risk.is_read
+            error = refusals.cancelled(read)
+            return Execution(Outcome("FAILED" if read else "UNCERTAIN", error=error)), cancelled
+
+    async def _join(self, session: RunSession, ticket: Ticket) -> Result:
+        """Wait for the same call that is in flight in this process, then give its stored result."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._inflight[ticket.key].append(waiter)
+        await waiter
+        row = await self._store.call(ticket.key)
+        if row is None:
+            return await self._refuse(session, ticket.call.proposal, refusals.uncertain(), ticket)
+        return await self._settled(session, ticket, row)
+
+    async def _settled(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:
+        """Answer a call whose key is taken: by the stored result, or by the error that says why not."""
+        proposal = ticket.call.proposal
+        if row.fingerprint != ticket.fingerprint:
+            return await self._refuse(session, proposal, refusals.key_reused(), None)
+        if row.state in (CallState.SUCCEEDED, CallState.RESOLVED_SUCCEEDED):
+            return await self._records.replayed(session, ticket, row)
+        if row.state == CallState.PLANNED:
+            return await self._ask(session, ticket, None)
+        if row.state == CallState.DISPATCHED and row.key in self._inflight and row.run_id == session.run_id:
+            return await self._join(session, ticket)
+        return await self._refuse(session, proposal, refusals.uncertain(), None)
+
+    async def _refuse(
+        self,
+        session: RunSession,
+        proposal: Proposal,
+        error: CallError,
+        ticket: Ticket | None = None,
+        verdict: Verdict | None = None,
+    ) -> Result:
+        """Give the error as the call's one result, with its record."""
+        event_id = await self._records.refused(session, proposal, error, ticket, verdict)
+        return Result(
+            status="error",
+            tool=proposal.name if ticket is None else ticket.call.contract.name,
+            run_id=session.run_id,
+            step_id=proposal.step_id,
+            call_id=proposal.call_id,
+            error=error,
+            event_id=event_id,
+            for_model=show_error(error, proposal.name, session.profile, session.texts),
+            approval_id=None if verdict is None else verdict.approval_id,
+            decision=None if ticket is None else ticket.decision,
+        )
+
+    def _pending(self, session: RunSession, ticket: Ticket, verdict: Verdict) -> Result:
+        proposal = ticket.call.proposal
+        return Result(
+            status="pending",
+            tool=ticket.call.contract.name,
+            run_id=session.run_id,
+            step_id=proposal.step_id,
+            call_id=proposal.call_id,
+            event_id=verdict.event_id,
+            for_model=session.texts.pending_result,
+            approval_id=verdict.approval_id,
+            decision=ticket.decision,
+        )
+
+    def _context(self, session: RunSession, ticket: Ticket) -> CallContext:
+        proposal = ticket.call.proposal
+        return CallContext(
+            principal=session.principal,
+            run_id=session.run_id,
+            step_id=proposal.step_id,
+            call_id=proposal.call_id,
+            idempotency_key=ticket.key,
+            purpose=session.purpose,
+        )
+
+
+def held_result(session: RunSession, proposal: Proposal) -> Result:
+    """Return the result of a call that waits behind another one's approval."""
+    return Result(
+        status="pending",
+        tool=proposal.name,
+        run_id=session.run_id,
+        step_id=proposal.step_id,
+        call_id=proposal.call_id,
+        for_model=session.texts.pending_result,
+    )

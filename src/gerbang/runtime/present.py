@@ -1,0 +1,48 @@
+"""What the model is shown of a result or an error: bounded, redacted, framed, in the profile's words."""
+
+from typing import Any
+
+import msgspec
+
+from gerbang.audit.redact import redact
+from gerbang.loop.profile import Profile
+from gerbang.loop.texts import Texts
+from gerbang.runtime.output import Output
+from gerbang.taint.frame import frame
+from gerbang.values import CallError, Contract, Taint
+
+_ENCODER = msgspec.json.Encoder()
+_OWN_WORDS = frozenset({"semantic_error", "permission_denied", "upstream_error", "timeout"})
+
+
+def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> str:
+    """Return an error as the profile renders it: its exact sentence, or the structured object."""
+    if profile.renderer == "structured":
+        return _ENCODER.encode(error.as_dict()).decode()
+    if error.error_type == "unknown_tool":
+        near = f". {error.suggested_fix}" if profile.name == "terminal" and error.suggested_fix else ""
+        return texts.unknown_tool.format(name=tool[:200]) + near
+    if error.error_type in _OWN_WORDS:  # the tool's own sentence, such as the exact texts of the sources
+        return error.message
+    lines = [texts.error.format(error=error.message)]
+    lines.extend(f"- {field.path or '(arguments)'}: {field.message}" for field in error.invalid_fields)
+    if error.suggested_fix:
+        lines.append(error.suggested_fix)
+    return "\n".join(lines)
+
+
+def plain_text(value: Any, encoded: bytes) -> str:
+    """Return a result as text: a string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else encoded.decode()
+
+
+def show_result(output: Output, contract: Contract, taint: Taint, profile: Profile, texts: Texts) -> str:
+    """Return a result as the model sees it, at most the smaller of the contract's and profile's caps."""
+    text = output.value if isinstance(output.value, str) else output.text.decode()
+    limit = min(contract.result_max_chars, profile.result_max_chars)
+    if len(text) > limit:
+        # a cut may fall inside a credential: what is cut off is masked first, with a margin
+        shown = redact(text[: limit + 8_000])[:limit] + texts.cut.format(total=len(text))
+    else:
+        shown = redact(text)
+    return frame(shown, taint) if profile.framing == "framed" else shown

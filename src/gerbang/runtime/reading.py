@@ -1,0 +1,174 @@
+"""From a model's events to one answer: structured calls first, calls written as text second.
+
+Text goes through the parser's reader, which holds back only what may still turn out to be markup.
+"""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from gerbang import parse
+from gerbang.limits import MAX_ANSWER_CHARS, MAX_CODE_TEXT
+from gerbang.ports import Model
+from gerbang.runtime.events import AnswerDelta, ReasoningSeen
+from gerbang.values import CallError
+from gerbang.values.model import (
+    CallDelta,
+    FinishReason,
+    ModelCall,
+    ModelDone,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+)
+
+_CUT = ("length", "disconnected")
+
+
+class Asked(Struct, frozen=True):
+    """One call that the model asked for. Exactly one of `arguments` and `fault` is set."""
+
+    id: str | None
+    name: str
+    arguments: dict[str, Any] | None
+    fault: CallError | None = None
+    repaired: bool = False
+
+
+class Answer(Struct, frozen=True):
+    """One model answer, taken apart. `raw` is the text as the model wrote it, markup included."""
+
+    content: str
+    raw: str
+    calls: tuple[Asked, ...]
+    finish_reason: FinishReason
+    usage: Usage
+    structured: bool
+
+
+class AnswerReader:
+    """Collects one answer. `emit` receives the text for the user as it becomes certain."""
+
+    def __init__(self, dialect: str, tools: list[dict[str, Any]], emit: Callable[[Any], None]) -> None:
+        self._dialect = dialect
+        self._tools = tools
+        self._emit = emit
+        self._reader: Any = None
+        self._raw: list[str] = []
+        self._size = 0
+        self._content: list[str] = []
+        self._text_calls: list[Asked] = []
+        self._structured: list[ModelCall] = []
+        self._reason: FinishReason = "disconnected"
+        self._usage = Usage()
+        self._overflow = False
+
+    def feed(self, event: Any) -> None:
+        """Take one event of the model."""
+        kind = type(event)
+        if kind is TextDelta:
+            self._text(event.text)
+        elif kind is ModelCall:
+            self._structured.append(event)
+        elif kind is ModelDone:
+            self._reason = event.finish_reason
+            self._usage = event.usage
+        elif kind is ReasoningDelta:
+            self._emit(ReasoningSeen(event.text))
+        else:
+            assert kind is CallDelta  # noqa: S101 - the union of model events is closed
+
+    def _text(self, text: str) -> None:
+        if self._overflow or not text:
+            return
+        self._size += len(text)
+        if self._size > MAX_ANSWER_CHARS:
+            self._overflow = True
+            return
+        self._raw.append(text)
+        if self._reader is None:
+            self._reader = parse.reader(self._dialect, tools=self._tools)
+        self._take(self._reader.feed(text))
+
+    def _take(self, events: Any) -> None:
+        for event in events:
+            kind = type(event)
+            if kind is parse.Content:
+                self._content.append(event.text)
+                self._emit(AnswerDelta(event.text))
+            elif kind is parse.CallClosed:
+                self._text_calls.append(Asked(None, event.name, event.arguments, repaired=event.repaired))
+            elif kind is parse.ParseFault:
+                self._text_calls.append(Asked(None, "", None, _fault(event.code, event.message)))
+            elif kind is parse.Reasoning:
+                self._emit(ReasoningSeen(event.text))
+
+    def finish(self) -> Answer:
+        """Return the answer; what was cut off is a fault, never a call."""
+        cut = self._overflow or self._reason in _CUT
+        if self._reader is not None:
+            self._take(self._reader.finish(truncated=cut))
+        structured = [self._read(call) for call in self._structured]
+        if cut and structured and not self._text_calls:
+            last = structured[-1]
+            structured[-1] = Asked(last.id, last.name, None, _truncated())
+        calls = structured or self._text_calls
+        if structured and self._text_calls:
+            calls = structured + [asked for asked in self._text_calls if not _said(asked, structured)]
+        return Answer(
+            content="".join(self._content).strip(),
+            raw="".join(self._raw),
+            calls=tuple(calls),
+            finish_reason="length" if self._overflow else self._reason,
+            usage=self._usage,
+            structured=bool(structured),
+        )
+
+    def _read(self, call: ModelCall) -> Asked:
+        arguments, fault = parse.arguments_from_json(call.arguments)
+        if fault is not None:
+            return Asked(call.id, call.name, None, _fault(fault.code, fault.message))
+        return Asked(call.id, call.name, arguments)
+
+
+async def read_answer(
+    model: Model,
+    request: ModelRequest,
+    dialect: str,
+    tools: list[dict[str, Any]],
+    emit: Callable[[Any], None],
+) -> Answer:
+    """Ask the model and return its answer. Raises ModelFault, and closes the stream when cancelled."""
+    reader = AnswerReader(dialect, tools, emit)
+    stream = model.answer(request)
+    try:
+        async for event in stream:
+            reader.feed(event)
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            with contextlib.suppress(RuntimeError):  # it is running still: its own task closes it
+                await close()
+    return reader.finish()
+
+
+def _said(asked: Asked, structured: list[Asked]) -> bool:
+    """Tell whether a call in the text repeats a structured one."""
+    return any(asked.name == other.name and asked.arguments == other.arguments for other in structured)
+
+
+def _fault(code: str, message: str) -> CallError:
+    return CallError(
+        "parse_error",
+        code,
+        message[: 2 * MAX_CODE_TEXT],
+        recoverable=True,
+        suggested_fix="Send the whole call again, as one complete JSON object.",
+    )
+
+
+def _truncated() -> CallError:
+    return _fault("CALL_TRUNCATED", "The answer was cut off inside this call; nothing of it was run.")

@@ -1,0 +1,293 @@
+"""Writing what happens: the intent before the effect, the outcome before anybody sees it."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from gerbang.ledger.machine import LedgerEvent, advance
+from gerbang.ports import Clock, Store
+from gerbang.runtime import refusals
+from gerbang.runtime.bodies import CallEvent, decided, event, refused_body, sha256, shown_input, step_name
+from gerbang.runtime.executor import Execution
+from gerbang.runtime.output import Output
+from gerbang.runtime.present import show_error, show_result
+from gerbang.runtime.session import RunSession
+from gerbang.taint.label import label
+from gerbang.values import CallError, Outcome, Proposal, Result, Taint
+from gerbang.values.record import Batch, CallRow, CallState, Committed
+
+if TYPE_CHECKING:
+    from gerbang.runtime.approvals import Verdict
+    from gerbang.runtime.gate import Ticket
+
+_ERRORS = msgspec.json.Encoder()
+_AFTER = {
+    "SUCCEEDED": LedgerEvent.SUCCEED,
+    "FAILED": LedgerEvent.FAIL,
+    "UNCERTAIN": LedgerEvent.LOSE_TRACK,
+}
+
+
+class Records:
+    """Turns the street's steps into rows and events. Holds no state of its own."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def commit(self, session: RunSession, batch: Batch) -> Committed:
+        """Write a batch to its end even when the task is cancelled meanwhile; then raise CancelledError."""
+        if self._store.immediate:
+            return await self._store.commit(batch)
+        writing = asyncio.ensure_future(self._store.commit(batch))
+        try:
+            return await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait((writing,))
+            if not writing.cancelled() and writing.exception() is None and writing.result().taken is None:
+                raise
+            session.carry = batch  # nothing was written: what the batch carried is still owed
+            raise
+
+    async def dispatched(
+        self, session: RunSession, ticket: "Ticket", attempt: int, at: float, verdict: "Verdict | None"
+    ) -> tuple[CallRow, CallRow | None]:
+        """Record that the call is about to run. Returns its row, and the row that holds its key instead."""
+        call = ticket.call
+        proposal = call.proposal
+        row = CallRow(
+            key=ticket.key,
+            run_id=session.run_id,
+            step_id=step_name(proposal.step_id),
+            ordinal=proposal.ordinal,
+            call_id=proposal.call_id,
+            tool=call.contract.name,
+            state=advance(CallState.PLANNED, LedgerEvent.DISPATCH),
+            fingerprint=ticket.fingerprint,
+            arguments=call.canonical,
+            attempt=attempt,
+            approval_id=None if verdict is None else verdict.approval_id,
+            updated_at=at,
+        )
+        batch = session.batch()
+        if verdict is None:
+            batch.claims.append(row)
+        else:  # the approval holds the key already
+            batch.calls.append(row)
+            batch.approvals.extend(verdict.used(at))
+        batch.events.append(
+            event("call.dispatched", session.run_id, self._intent(session, ticket, row, verdict))
+        )
+        try:
+            committed = await self.commit(session, batch)
+        except asyncio.CancelledError:
+            if session.carry is None:
+                await self._never_sent(session, ticket, row)
+            raise
+        if committed.taken is not None:
+            batch.claims.clear()
+            batch.events.pop()
+            session.carry = batch
+        return row, committed.taken
+
+    async def _never_sent(self, session: RunSession, ticket: "Ticket", row: CallRow) -> None:
+        execution = Execution(Outcome("FAILED", error=refusals.not_sent()))
+        await asyncio.shield(self.finished(session, ticket, row, execution, self._clock.now(), None))
+
+    async def finished(
+        self,
+        session: RunSession,
+        ticket: "Ticket",
+        row: CallRow,
+        execution: Execution,
+        started: float,
+        verdict: "Verdict | None",
+    ) -> Result:
+        """Record the outcome and return the call's result."""
+        call, outcome, output = ticket.call, execution.outcome, execution.output
+        contract, proposal = call.contract, call.proposal
+        taint, shown = self._show(session, ticket, outcome, output)
+        if verdict is not None and verdict.edited_note:
+            shown = f"{verdict.edited_note}\n{shown}"
+        now = self._clock.now()
+        stored = output.text if output is not None and outcome.error is None else b""
+        if outcome.error is not None:
+            stored = _ERRORS.encode(outcome.error)
+        state = advance(CallState.DISPATCHED, _AFTER[outcome.state])
+        done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
+        error = outcome.error
+        body = CallEvent(
+            session.run_id,
+            row.step_id,
+            session.principal.agent,
+            contract.name,
+            row.call_id,
+            risk_class=contract.risk,
+            attempt=row.attempt,
+            state=state,
+            status="success" if error is None else "error",
+            error_code="" if error is None else error.error_code,
+            effect="" if error is None else error.effect,
+            approval_id=row.approval_id,
+            started_at=started,
+            finished_at=now,
+            latency_ms=round((now - started) * 1000, 3),
+            output_hash=sha256(stored) if output is not None else "",
+            output_bytes=len(stored),
+            cost_units=contract.cost_units,
+        )
+        batch = Batch(calls=[done], events=[event("call.finished", session.run_id, body)])
+        committed = await self._through(session, batch)
+        return Result(
+            status="ok" if error is None else "error",
+            tool=contract.name,
+            run_id=session.run_id,
+            step_id=proposal.step_id,
+            call_id=proposal.call_id,
+            value=outcome.value,
+            error=error,
+            taint=taint,
+            event_id=f"{session.run_id}/{committed.seq}",
+            for_model=shown,
+            approval_id=row.approval_id,
+            decision=ticket.decision,
+        )
+
+    async def _through(self, session: RunSession, batch: Batch) -> Committed:
+        """Commit an outcome: it is written whether or not somebody still waits for it."""
+        if self._store.immediate:
+            return await self._store.commit(batch)
+        writing = asyncio.ensure_future(self._store.commit(batch))
+        interrupted: asyncio.CancelledError | None = None
+        while not writing.done():
+            try:
+                await asyncio.shield(writing)
+            except asyncio.CancelledError as cancelled:
+                if writing.cancelled():
+                    raise
+                interrupted = cancelled
+        committed = writing.result()
+        if interrupted is not None:
+            raise interrupted
+        return committed
+
+    def _show(
+        self, session: RunSession, ticket: "Ticket", outcome: Outcome, output: Output | None
+    ) -> tuple[Taint | None, str]:
+        contract = ticket.call.contract
+        if outcome.error is not None or output is None:
+            error = outcome.error or refusals.uncertain()
+            return None, show_error(error, contract.name, session.profile, session.texts)
+        text = output.value if isinstance(output.value, str) else ""
+        if not text:
+            text = output.text.decode()
+        taint = label(contract.name, contract.risk, text)
+        if taint.trust_level == "external":
+            session.tainted = True
+        return taint, show_result(output, contract, taint, session.profile, session.texts)
+
+    async def refused(
+        self,
+        session: RunSession,
+        proposal: Proposal,
+        error: CallError,
+        ticket: "Ticket | None",
+        verdict: "Verdict | None",
+    ) -> str:
+        """Record that a proposal was not run. Returns the event's id."""
+        now = self._clock.now()
+        facts = {
+            "state": str(CallState.REFUSED),
+            "status": "error",
+            "error_code": error.error_code,
+            "effect": error.effect,
+            "finished_at": now,
+            "policy_decision": "denied_by_policy" if error.error_type == "policy_denied" else "refused",
+        }
+        if ticket is not None:
+            facts |= {
+                "risk_class": str(ticket.call.contract.risk),
+                "input_hash": sha256(ticket.call.canonical),
+                "reasons": ticket.decision.reasons,
+                "policy_version": ticket.decision.policy_version,
+            }
+        batch = session.batch()
+        if verdict is not None:
+            facts |= {"approval_id": verdict.approval_id, "approver": verdict.by}
+            if verdict.held is not None:  # the key was held for the approval; it is free again
+                state = advance(CallState.PLANNED, LedgerEvent.REFUSE)
+                batch.calls.append(
+                    replace(verdict.held, state=state, result=_ERRORS.encode(error), updated_at=now)
+                )
+        body = refused_body(session.principal, proposal, **facts)
+        batch.events.append(event("call.refused", session.run_id, body))
+        committed = await self._through(session, batch)
+        return f"{session.run_id}/{committed.seq}"
+
+    async def replayed(self, session: RunSession, ticket: "Ticket", row: CallRow) -> Result:
+        """Record that a stored result was given again, and return it with this run's taint."""
+        contract, proposal = ticket.call.contract, ticket.call.proposal
+        output: Output | None = None
+        error: CallError | None = None
+        try:
+            value = msgspec.json.decode(row.result)
+            output = Output(value, row.result)
+        except msgspec.DecodeError:
+            error = refusals.uncertain()
+        if output is not None and isinstance(output.value, dict) and "error_type" in output.value:
+            error = msgspec.convert(output.value, CallError, strict=False)
+        outcome = Outcome("SUCCEEDED", None if output is None or error else output.value, error)
+        taint, shown = self._show(session, ticket, outcome, output)
+        body = refused_body(
+            session.principal,
+            proposal,
+            state=row.state,
+            status="success",
+            policy_decision=decided(ticket.decision),
+        )
+        batch = session.batch()
+        batch.events.append(event("call.replayed", session.run_id, body))
+        committed = await self._through(session, batch)
+        return Result(
+            status="ok" if error is None else "error",
+            tool=contract.name,
+            run_id=session.run_id,
+            step_id=proposal.step_id,
+            call_id=proposal.call_id,
+            value=outcome.value,
+            error=error,
+            replayed=True,
+            taint=taint,
+            event_id=f"{session.run_id}/{committed.seq}",
+            for_model=shown,
+            decision=ticket.decision,
+        )
+
+    def _intent(
+        self, session: RunSession, ticket: "Ticket", row: CallRow, verdict: "Verdict | None"
+    ) -> CallEvent:
+        call, decision = ticket.call, ticket.decision
+        return CallEvent(
+            session.run_id,
+            row.step_id,
+            session.principal.agent,
+            call.contract.name,
+            row.call_id,
+            risk_class=call.contract.risk,
+            contract=call.contract.digest,
+            input_hash=sha256(call.canonical),
+            input_redacted=shown_input(call),
+            coerced=call.coerced,
+            repaired=call.proposal.repaired,
+            policy_decision=decided(decision, verdict is not None),
+            reasons=decision.reasons,
+            rule=decision.rule,
+            policy_version=decision.policy_version,
+            approval_id=row.approval_id,
+            approver=None if verdict is None else verdict.by,
+            attempt=row.attempt,
+            state=row.state,
+            started_at=row.updated_at,
+        )

@@ -1,0 +1,71 @@
+"""What one run carries from call to call."""
+
+from collections.abc import Callable
+from typing import Any
+
+from gerbang.contract.catalogue import Catalogue
+from gerbang.loop.budget import Budget
+from gerbang.loop.profile import Profile
+from gerbang.loop.texts import Texts
+from gerbang.values import Principal
+from gerbang.values.record import Batch
+
+
+def _nowhere(_: Any) -> None:
+    """Swallow an event that nobody asked for."""
+
+
+class RunSession:
+    """Identity, exposure and budget of a run, and the rows that wait for the next commit.
+
+    `tainted` tells that the run has read something from outside. `carry` holds rows that must be
+    durable before the next effect; they travel in the same commit. `emit` receives agent events.
+    """
+
+    __slots__ = (
+        "budget",
+        "carry",
+        "catalogue",
+        "emit",
+        "intent",
+        "lang",
+        "principal",
+        "profile",
+        "purpose",
+        "run_id",
+        "tainted",
+        "texts",
+    )
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        principal: Principal,
+        catalogue: Catalogue,
+        budget: Budget,
+        profile: Profile,
+        lang: str,
+        purpose: str | None = None,
+        intent: str | None = None,
+        emit: Callable[[Any], None] | None = None,
+    ) -> None:
+        self.run_id = run_id
+        self.principal = principal
+        self.catalogue = catalogue
+        self.budget = budget
+        self.profile = profile
+        self.lang = lang
+        self.texts: Texts = profile.texts(lang)
+        self.purpose = purpose
+        self.intent = intent
+        self.emit = emit or _nowhere
+        self.tainted = False
+        self.carry: Batch | None = None
+
+    def batch(self) -> Batch:
+        """Return the batch that waits for the next commit, or a new one. The caller must commit it."""
+        carried, self.carry = self.carry, None
+        if carried is not None:
+            return carried
+        return Batch()
