@@ -1,0 +1,55 @@
+"""`gerbang call`: one tool, once, through the gate."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from gerbang.cli import options, street
+from gerbang.cli.exits import Exit, for_status
+from gerbang.cli.json_text import read_object
+from gerbang.cli.narrate import Narrator
+from gerbang.cli.screen import Screen
+from gerbang.cli.standard_input import read_all
+from gerbang.config import Settings
+from gerbang.limits import MAX_ARGUMENT_BYTES
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("call")(call)
+
+
+def call(
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="Name of the tool; see: gerbang tools list")],
+    arguments: Annotated[
+        str, typer.Argument(metavar="JSON", help="Arguments as a JSON object; - reads standard input.")
+    ] = "{}",
+    python: options.Tools = None,
+    workspace: options.Workspace = None,
+    knowledge: options.Knowledge = None,
+    policy: options.Policy = None,
+    lang: options.Lang = None,
+    store: options.Store = None,
+    config: options.Config = None,
+    json: options.Json = False,
+) -> int:
+    """Call one tool through the gate and print what came back."""
+    chosen = options.settings(
+        config, workspace=workspace, knowledge=knowledge, policy=policy, lang=lang, store=store
+    )
+    text = read_all(MAX_ARGUMENT_BYTES, "The arguments") if arguments == "-" else arguments
+    return asyncio.run(_call(chosen, tool, read_object(text), python or [], as_json=json))
+
+
+async def _call(
+    settings: Settings, tool: str, arguments: dict[str, object], extra: list[str], *, as_json: bool
+) -> Exit:
+    screen = Screen.standard()
+    async with street.gateway(settings, screen, extra) as gate:
+        result = await gate.call(tool, arguments)
+    if as_json:
+        screen.document(result.as_dict())
+    else:
+        Narrator(screen).result_only(result)
+    return for_status(result.status)

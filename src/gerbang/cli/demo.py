@@ -1,0 +1,104 @@
+"""`gerbang demo`: the main job on a sample workspace, shown step by step. What `make run` calls."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from msgspec.structs import replace
+
+from gerbang.cli import options, street
+from gerbang.cli.chat import turn
+from gerbang.cli.exits import Exit
+from gerbang.cli.safe_text import one_line
+from gerbang.cli.screen import Screen
+from gerbang.config import Settings
+from gerbang.packs.basics import default_workspace
+from gerbang.packs.sample import KNOWLEDGE, copy_sample
+
+REQUESTS: Final = {
+    "en": (
+        "What is 25 * 4 + 10?",
+        "Read notes.txt",
+        "Read notes.txt and then work out 12% of 340",
+    ),
+    "id": (
+        "Hitung 25 * 4 + 10",
+        "Baca berkas catatan.txt",
+        "Baca catatan.txt dan baca tugas.md",
+    ),
+}
+"""The last one needs two calls."""
+_NOTES: Final = {"en": "notes.txt", "id": "catatan.txt"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("demo")(demo)
+
+
+def demo(
+    model: options.Model = None,
+    lang: options.Lang = None,
+    store: options.Store = None,
+    config: options.Config = None,
+    request: Annotated[list[str] | None, typer.Argument(metavar="[REQUEST]...", help="Your own.")] = None,
+) -> int:
+    """Answer three requests on a sample workspace, and show what the gate does with each call."""
+    chosen = options.settings(config, model=model, lang=lang, store=store)
+    return asyncio.run(_demo(chosen, request or list(REQUESTS[chosen.lang])))
+
+
+async def _demo(settings: Settings, requests: list[str]) -> Exit:
+    screen = Screen.standard()
+    workspace = _sample(settings)
+    knowledge = settings.knowledge or str(workspace / KNOWLEDGE[settings.lang])
+    settings = replace(settings, workspace=str(workspace), knowledge=knowledge)
+    screen.line("Gerbang: the model proposes, the gate decides, and everything is on record.", "title")
+    screen.line(f"Model {one_line(settings.model)}, workspace {one_line(str(workspace))}, records in "
+                f"{one_line(settings.store)}")  # fmt: skip
+    statuses = []
+    async with street.gateway(settings, screen) as gate, street.agent(settings, screen, gate) as agent:
+        for request in requests:
+            screen.line()
+            screen.line(f"You: {one_line(request)}", "bold")
+            result = await turn(agent, screen, request, stream=False, detailed=True)
+            statuses.append(result.status)
+    _what_next(screen)
+    return Exit.DONE if all(status == "completed" for status in statuses) else Exit.FAILED
+
+
+def _sample(settings: Settings) -> Path:
+    """Return the sample workspace: the usual one, filled, unless somebody's own files are in it."""
+    workspace = default_workspace(settings.lang)
+    entries = {path.name for path in workspace.iterdir()}
+    if entries and _NOTES[settings.lang] not in entries:
+        workspace = Path(".gerbang") / "demo"
+    return copy_sample(workspace, settings.lang)
+
+
+def _what_next(screen: Screen) -> None:
+    program = _program()
+    screen.line()
+    screen.line("What next", "title")
+    for command, about in (
+        ("chat", "talk to this model about your own files in ./workspace"),
+        ("runs list", "what has just been recorded; runs show RUN is one run's timeline"),
+        ("tools list", "what the model may propose"),
+        ("chat --model ollama:MODEL@http://127.0.0.1:11434", "a model served by Ollama"),
+        ("chat --model openai:MODEL@http://127.0.0.1:8080/v1", "any OpenAI-compatible server"),
+    ):
+        screen.line(f"  {program} {command}")
+        screen.line(f"      {screen.styled(about, 'dim')}")
+
+
+def _program() -> str:
+    """Return the command as a person in this folder can type it."""
+    path = Path(sys.argv[0])
+    if path.name != "gerbang":
+        return "gerbang"
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return "gerbang"

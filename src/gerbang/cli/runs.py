@@ -1,0 +1,153 @@
+"""`gerbang runs`: what happened, from the record."""
+
+import asyncio
+import datetime
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Final, TypeVar
+
+import orjson
+import typer
+from msgspec import to_builtins
+
+from gerbang.adapters.stores import open_store
+from gerbang.cli import options, street
+from gerbang.cli.exits import Exit
+from gerbang.cli.safe_text import one_line
+from gerbang.cli.screen import Screen
+from gerbang.cli.table import rows
+from gerbang.cli.timeline import timeline
+from gerbang.config import Settings
+from gerbang.errors import UsageError
+from gerbang.ports import Store
+from gerbang.values.record import AnswerRow, CallRow, EventRow, RunRow
+
+T = TypeVar("T")
+_MAX_LIMIT: Final = 10_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    group = typer.Typer(help="List runs and show their timelines.", no_args_is_help=True)
+    group.command("list")(list_)
+    group.command("show")(show)
+    app.add_typer(group, name="runs")
+
+
+def list_(
+    limit: Annotated[int, typer.Option(min=1, max=_MAX_LIMIT, help="How many, newest first.")] = 20,
+    store: options.Store = None,
+    config: options.Config = None,
+    json: options.Json = False,
+) -> int:
+    """List the newest runs."""
+
+    async def read(opened: Store) -> list[RunRow]:
+        return await opened.runs(limit=limit)
+
+    settings = options.settings(config, store=store)
+    found = _read(settings, read) or []
+    screen = Screen.standard()
+    if json:
+        screen.document([to_builtins(run) for run in found])
+    elif not found:
+        screen.note(f"No runs are recorded in {settings.store} yet. Start one with: gerbang chat")
+    else:
+        table = [
+            (run.run_id, _when(run.started_at), run.state, str(run.steps), one_line(run.prompt, 60))
+            for run in found
+        ]
+        for line in rows(("run", "started", "state", "steps", "request"), table):
+            screen.line(line)
+    return Exit.DONE
+
+
+def show(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or the beginning of it.")],
+    store: options.Store = None,
+    config: options.Config = None,
+    json: options.Json = False,
+) -> int:
+    """Show one run's timeline: proposals, decisions, outcomes."""
+
+    async def read(
+        opened: Store,
+    ) -> tuple[RunRow, list[EventRow], list[CallRow], list[AnswerRow]] | None:
+        run = await opened.run(run_id) or await _by_prefix(opened, run_id)
+        if run is None:
+            return None
+        return (
+            run,
+            await opened.events(run.run_id),
+            await opened.calls(run.run_id),
+            await opened.answers(run.run_id),
+        )
+
+    settings = options.settings(config, store=store)
+    found = _read(settings, read)
+    if found is None:
+        raise UsageError(f"No run {one_line(run_id)} in {settings.store}. See: gerbang runs list")
+    run, events, calls, answers = found
+    screen = Screen.standard()
+    if json:
+        screen.document(
+            {
+                "run": to_builtins(run),
+                "events": [_event(event) for event in events],
+                "calls": [_row(call) for call in calls],
+                "answers": [_row(answer) for answer in answers],
+            }
+        )
+        return Exit.DONE
+    for line in timeline(screen, run, events):
+        screen.line(line)
+    return Exit.DONE
+
+
+def _read(settings: Settings, read: Callable[[Store], Awaitable[T]]) -> T | None:
+    """Open the store and read from it; None when the store does not exist, which is then not made."""
+    if not street.store_exists(settings):
+        return None
+
+    async def work() -> T:
+        store = open_store(street.store_url(settings, create=False))
+        await store.open()
+        try:
+            return await read(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(work())
+
+
+async def _by_prefix(store: Store, beginning: str) -> RunRow | None:
+    found = [run for run in await store.runs(limit=_MAX_LIMIT) if run.run_id.startswith(beginning)]
+    if len(found) > 1:
+        raise UsageError(f"{len(found)} runs begin with {one_line(beginning)}. Write more of the id.")
+    return found[0] if found else None
+
+
+def _when(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _row(row: CallRow | AnswerRow) -> dict[str, Any]:
+    """Return a stored row, its JSON columns as JSON."""
+    return {name: _readable(getattr(row, name)) for name in row.__struct_fields__}
+
+
+def _event(event: EventRow) -> dict[str, Any]:
+    return {
+        "seq": event.seq,
+        "kind": event.kind,
+        "body": _readable(event.body),
+        "digest": event.digest.hex(),
+    }
+
+
+def _readable(value: Any) -> Any:
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return orjson.loads(value) if value else None
+    except orjson.JSONDecodeError:
+        return value.decode("utf-8", "backslashreplace")

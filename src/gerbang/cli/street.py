@@ -1,0 +1,129 @@
+"""Puts the street together for a command: tools, policy, store, approver, gateway, agent."""
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from gerbang import Agent, Gateway, Policy
+from gerbang.adapters.models import open_model
+from gerbang.cli.approver import TerminalApprover
+from gerbang.cli.safe_text import one_line
+from gerbang.cli.screen import Screen
+from gerbang.config import Settings
+from gerbang.errors import ConfigError
+from gerbang.packs import basics
+
+_SQLITE: Final = "sqlite:"
+
+
+def store_url(settings: Settings, *, create: bool) -> str:
+    """Return the store's address, its folder made when `create` is set and the address is a file's."""
+    url = settings.store
+    if url.startswith(_SQLITE):
+        path = Path(url.removeprefix(_SQLITE)).expanduser()
+        if create:
+            try:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise ConfigError(
+                    f"The folder {path.parent} for records cannot be made: {error.strerror}. "
+                    "Name another place with --store sqlite:PATH, or keep none with --store memory:"
+                ) from None
+        return f"{_SQLITE}{path}"
+    return url
+
+
+def store_exists(settings: Settings) -> bool:
+    """Return False when the store is a file that is not there yet."""
+    url = settings.store
+    return not url.startswith(_SQLITE) or Path(url.removeprefix(_SQLITE)).expanduser().exists()
+
+
+def tools(settings: Settings, extra: Iterable[str]) -> list[Any]:
+    """Return the basics pack for this workspace and the tools named as `MODULE:NAME`."""
+    return [*_basics(settings), *(tool for name in extra for tool in _from_python(name))]
+
+
+@contextlib.asynccontextmanager
+async def gateway(
+    settings: Settings, screen: Screen, extra: Iterable[str] = (), *, store: str | None = None
+) -> AsyncIterator[Gateway]:
+    """Open a gateway by the settings. The person at the terminal approves, where there is one."""
+    chosen: dict[str, Any] = {}
+    if settings.policy is not None:
+        chosen["policy"] = Policy.load(settings.policy)
+    async with Gateway(
+        tools=tools(settings, extra),
+        store=store or store_url(settings, create=True),
+        approver=TerminalApprover(screen),
+        **chosen,
+    ) as gate:
+        yield gate
+
+
+@contextlib.asynccontextmanager
+async def agent(settings: Settings, screen: Screen, gate: Gateway) -> AsyncIterator[Agent]:
+    """Open the model of the settings, and an agent that uses it behind `gate`."""
+    model = open_model(
+        settings.model,
+        secrets=EnvironmentSecrets(),
+        api_key_secret=settings.api_key_secret,
+        context=settings.context,
+        on_progress=lambda text: screen.status(one_line(text)),
+    )
+    try:
+        yield Agent(
+            model,
+            gate,
+            profile=settings.profile,
+            lang=settings.lang,
+            context_tokens=settings.context,
+            **settings.limits(),
+        )
+    finally:
+        await model.aclose()
+
+
+class EnvironmentSecrets:
+    """Secrets from the environment of this process, by the name that the settings give."""
+
+    def get(self, name: str) -> str | None:
+        """Return the variable's value, or None when it is unset or empty."""
+        return os.environ.get(name) or None
+
+
+def _basics(settings: Settings) -> list[Any]:
+    knowledge = None if settings.knowledge is None else Path(settings.knowledge).expanduser()
+    if settings.profile == "minimal":
+        return list(basics.minimal_tools(knowledge, lang=settings.lang))
+    if settings.workspace is None:
+        workspace = basics.default_workspace(settings.lang)
+    else:
+        workspace = Path(settings.workspace).expanduser()
+        if not workspace.is_dir():
+            raise ConfigError(f"There is no folder {workspace}. Make it, or name another with --workspace.")
+    return list(basics.tools(workspace, lang=settings.lang, knowledge=knowledge))
+
+
+def _from_python(name: str) -> list[Any]:
+    module_name, colon, attribute = name.partition(":")
+    if not colon or not module_name or not attribute:
+        raise ConfigError(f"--python takes MODULE:NAME, such as mytools:search, not {name!r}.")
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # a console script does not look in the current folder
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"The module {error.name!r} was not found. Check --python {name}.") from None
+    except Exception as error:  # whatever the user's own module does when it is imported
+        raise ConfigError(
+            f"The module {module_name!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    found = getattr(module, attribute, None)
+    if found is None:
+        raise ConfigError(f"The module {module_name!r} has no {attribute!r}. Check --python {name}.")
+    return list(found) if isinstance(found, list | tuple) else [found]

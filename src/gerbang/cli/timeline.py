@@ -1,0 +1,97 @@
+"""A run as a list of lines: what was proposed, decided and done, with the time since it began."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import orjson
+
+from gerbang.cli.safe_text import one_line, printable
+from gerbang.cli.screen import Screen
+from gerbang.values.record import EventRow, RunRow, RunState
+
+_WIDTH: Final = 300
+
+
+def timeline(screen: Screen, run: RunRow, events: Sequence[EventRow]) -> Iterator[str]:
+    """Yield the lines of one run's timeline. Everything in it is safe to print."""
+    yield f"{screen.styled('run', 'bold')}      {one_line(run.run_id)}  {_state(screen, run)}"
+    model = f"  model {one_line(run.model)}" if run.model else ""
+    profile = f"  profile {one_line(run.profile)}" if run.profile else ""
+    actor = f"{one_line(run.user)} of {one_line(run.tenant)}"
+    yield f"{screen.styled('for', 'bold')}      {actor}{model}{profile}"
+    if run.prompt:
+        yield f"{screen.styled('request', 'bold')}  {one_line(run.prompt, _WIDTH)}"
+    yield ""
+    for event in events:
+        body = _body(event)
+        at = _time(body)
+        since = f"+{max(0.0, at - run.started_at):8.3f} s" if at else " " * 11
+        yield f"{event.seq:>4}  {since}  {_line(event.kind, body)}"
+    if run.answer:
+        yield ""
+        yield f"{screen.styled('answer', 'bold')}   {printable(run.answer[:2_000])}"
+
+
+def _state(screen: Screen, run: RunRow) -> str:
+    if run.state == RunState.COMPLETED:
+        return screen.styled("completed", "green")
+    if run.state == RunState.RUNNING:
+        return screen.styled("running, or cut off", "yellow")
+    return screen.styled(one_line(run.state), "yellow")
+
+
+def _line(kind: str, body: dict[str, Any]) -> str:
+    step = one_line(str(body.get("step_id", "")), 20)
+    tool = one_line(str(body.get("tool_name", "")), 80)
+    match kind:
+        case "run.started":
+            return "run started"
+        case "run.finished":
+            return f"run {_said(body, 'status')} after {body.get('steps', 0)} steps"
+        case "model.answered":
+            calls = ", ".join(one_line(str(name), 80) for name in body.get("calls", ()))
+            return f"{step}  model answered{': proposes ' + calls if calls else ', without a call'}"
+        case "call.dispatched":
+            return (
+                f"{step}  {tool} {_said(body, 'input_redacted', 160)}  "
+                f"{_said(body, 'policy_decision')}{_reasons(body)}"
+            )
+        case "call.finished":
+            error = f" {_said(body, 'error_code')}" if body.get("error_code") else ""
+            return f"{step}  {tool}  {_said(body, 'state')}{error} in {body.get('latency_ms', 0):g} ms"
+        case "call.refused":
+            return f"{step}  {tool}  refused: {_said(body, 'error_code')}{_reasons(body)}"
+        case "call.replayed":
+            return f"{step}  {tool}  result given again from the record"
+    rest = " ".join(
+        f"{name}={one_line(str(body[name]), 80)}"
+        for name in ("approval_id", "state", "policy_decision", "error_code", "code", "status")
+        if body.get(name)
+    )
+    return "  ".join(part for part in (step, tool, one_line(kind, 60), rest) if part)
+
+
+def _reasons(body: dict[str, Any]) -> str:
+    reasons = ", ".join(one_line(str(reason), 64) for reason in body.get("reasons", ()))
+    rule = f" by rule {one_line(str(body['rule']), 80)}" if body.get("rule") else ""
+    return f" ({reasons}{rule})" if reasons else ""
+
+
+def _said(body: dict[str, Any], name: str, limit: int = 80) -> str:
+    return one_line(str(body.get(name, "")), limit)
+
+
+def _time(body: dict[str, Any]) -> float:
+    for name in ("at", "finished_at", "started_at"):
+        value = body.get(name)
+        if isinstance(value, int | float) and value:
+            return float(value)
+    return 0.0
+
+
+def _body(event: EventRow) -> dict[str, Any]:
+    try:
+        body = orjson.loads(event.body)
+    except orjson.JSONDecodeError:  # shown as it is; `verify` is what judges it
+        return {"code": event.body[:200].decode("utf-8", "backslashreplace")}
+    return body if isinstance(body, dict) else {}
