@@ -7,6 +7,10 @@ from gerbang.errors import StoreBusy, StoreError, StoreUnavailable
 
 _ELSEWHERE: Final = "or name another place with `sqlite:PATH`"
 
+_NOT_A_STORE: Final = (
+    f"The file {{path}} is not a store: it holds something else. Move it away, {_ELSEWHERE}."
+)
+
 _REMEDY: Final[dict[int, str]] = {
     sqlite3.SQLITE_FULL: (
         "The disk that holds the store {path} is full. Nothing of this record was written; "
@@ -23,13 +27,16 @@ _REMEDY: Final[dict[int, str]] = {
         f"The store {{path}} cannot be opened. Check that its folder exists and is writable, {_ELSEWHERE}."
     ),
     sqlite3.SQLITE_PERM: f"No permission for the store {{path}}. Give this user access, {_ELSEWHERE}.",
-    sqlite3.SQLITE_NOTADB: (
-        f"The file {{path}} is not a store: it holds something else. Move it away, {_ELSEWHERE}."
-    ),
+    sqlite3.SQLITE_NOTADB: _NOT_A_STORE,
     sqlite3.SQLITE_CORRUPT: (
         f"The store {{path}} is damaged. Keep a copy, restore it from a backup, {_ELSEWHERE}."
     ),
 }
+
+
+def not_a_store(path: str) -> str:
+    """Return the text for a file that is no SQLite database."""
+    return _NOT_A_STORE.format(path=path)
 
 
 def is_busy(fault: BaseException) -> bool:

@@ -8,9 +8,10 @@ from typing import Final
 from urllib.parse import quote
 
 from gerbang.adapters.stores.schema import APPLICATION_ID, MIGRATIONS, VERSION
-from gerbang.adapters.stores.sqlite_fault import is_busy
+from gerbang.adapters.stores.sqlite_fault import is_busy, not_a_store
 from gerbang.errors import StoreTooNew, StoreUnavailable
 
+_HEADER: Final = b"SQLite format 3\x00"
 _RETRY_S: Final = 0.01
 _STATEMENTS: Final = 64
 
@@ -65,6 +66,7 @@ def _make(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
+        _check_existing(path)
         return
     except OSError as fault:
         raise StoreUnavailable(
@@ -76,6 +78,19 @@ def _make(path: Path) -> None:
         os.fsync(folder)  # else a power cut could take the whole new file away
     finally:
         os.close(folder)
+
+
+def _check_existing(path: Path) -> None:
+    """Refuse what is no database before SQLite sees it: it would overwrite a file of a few bytes."""
+    if not path.is_file():
+        raise StoreUnavailable(f"The store {path} is not a file. Name another place with `sqlite:PATH`.")
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(len(_HEADER))
+    except OSError:
+        return  # not readable: SQLite finds the same, and the translation of its errors says what to do
+    if beginning and beginning != _HEADER:
+        raise StoreUnavailable(not_a_store(str(path)))
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
