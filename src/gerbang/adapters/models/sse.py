@@ -52,6 +52,8 @@ class SseReader:
                 values += self._flush()
             elif line.startswith("data:"):
                 values += self._data(line[5:].removeprefix(" "))
+                if values and values[-1] is DONE:
+                    break  # whatever comes after it is no part of the answer
             elif not line.startswith(_FIELDS):
                 raise BadEvent(line)
         return values
