@@ -24,9 +24,11 @@ _SHAPES: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_HINT: Final = re.compile(
-    r"://|pass|secret|key|token|sandi|bearer|basic|[spr]k[-_]|gh[oprsu]_|github|xox|aiza|akia|eyj",
-    re.IGNORECASE,
+_HINTS: Final = ("://", "pass", "secret", "key", "token", "sandi", "bearer", "basic", "k-", "k_", "gh") + (
+    "xox",
+    "aiza",
+    "akia",
+    "eyj",
 )
 
 
@@ -35,9 +37,11 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     for secret in secrets:
         if secret and secret in text:
             text = text.replace(secret, MASK)
-    if _HINT.search(text) is None:
-        return text
-    return _SHAPES.sub(_mask, text)
+    lowered = text.lower()
+    for hint in _HINTS:  # a plain search for each is far cheaper than one pattern with fifteen branches
+        if hint in lowered:
+            return _SHAPES.sub(_mask, text)
+    return text
 
 
 def _mask(match: "re.Match[str]") -> str:

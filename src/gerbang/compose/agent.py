@@ -24,6 +24,7 @@ from gerbang.loop.profile import Profile, profile_named
 from gerbang.ports import Model
 from gerbang.runtime.driver import RunDriver, RunSettings, new_run_id
 from gerbang.values import Message, Principal, ToolCall
+from gerbang.values.text import clean_text
 
 _QUEUE = 1_000
 
@@ -172,6 +173,7 @@ class Agent:
             temperature=self.profile.temperature,
         )
         messages = self._opening(intent, history)
+        prompt = clean_text(prompt)
         messages.append(Message("user", prompt))
         driver = RunDriver(
             gate=gateway.gate,
@@ -204,7 +206,7 @@ class Agent:
         return found
 
 
-def read_message(item: Message | dict[str, Any]) -> Message:
+def read_message(item: Any) -> Message:
     """Return a message of an OpenAI-style dict. Raises UsageError for what is none."""
     if isinstance(item, Message):
         return item
@@ -215,7 +217,7 @@ def read_message(item: Message | dict[str, Any]) -> Message:
     if not isinstance(content, str):
         raise UsageError("The content of a message in history is a text.")
     calls = tuple(_read_call(call) for call in item.get("tool_calls") or ())
-    return Message(role, content, calls, item.get("tool_call_id"), item.get("name"))
+    return Message(role, clean_text(content), calls, item.get("tool_call_id"), item.get("name"))
 
 
 def _read_call(call: Any) -> ToolCall:

@@ -31,6 +31,7 @@ from gerbang.runtime.threads import SyncPool
 from gerbang.values import LOCAL, CallError, Contract, Decision, Principal, Proposal, Result, StepId
 from gerbang.values.canonical import NotCanonical, canonical
 from gerbang.values.record import ApprovalRow, Batch, RunRow, RunState
+from gerbang.values.text import clean_text
 
 _OMITTED: Final = object()
 _MAX_SESSIONS: Final = 4_096
@@ -234,7 +235,7 @@ class Gateway:
             known.principal, known.purpose = who, purpose
             known.catalogue = self.catalogue.for_intent(intent)
             return known
-        name = run_id or new_run_id()
+        name = clean_text(run_id) if run_id else new_run_id()
         session = self.session(name, principal=who, purpose=purpose, intent=intent)
         if run_id is not None:
             while len(self._sessions) >= _MAX_SESSIONS:
@@ -261,7 +262,7 @@ class Gateway:
             step,
             ordinal,
             f"call_{runtime_key(session.principal.tenant, session.run_id, step, ordinal)[:12]}",
-            str(tool),
+            clean_text(str(tool)),
             arguments if fault is None else None,
             fault,
         )

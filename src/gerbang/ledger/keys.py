@@ -4,13 +4,15 @@ import hashlib
 import hmac
 from typing import Any
 
+import orjson
+
 from gerbang.values import StepId
 from gerbang.values.canonical import canonical
 
 
 def runtime_key(tenant: str, run: str, step: StepId, ordinal: int) -> str:
     """Return the key of a call by its place: run, step and position in the answer."""
-    return _key(["run", tenant, run, step, ordinal])
+    return _place(["run", tenant, run, step, ordinal])
 
 
 def caller_key(tenant: str, user: str, key: str) -> str:
@@ -32,3 +34,8 @@ def fingerprint(store_key: bytes, tool: str, arguments: bytes) -> str:
 
 def _key(parts: list[Any]) -> str:
     return hashlib.sha256(canonical(parts)).hexdigest()
+
+
+def _place(parts: list[str | int]) -> str:
+    """Return the key of texts and small integers only: their plain JSON is canonical already."""
+    return hashlib.sha256(orjson.dumps(parts)).hexdigest()

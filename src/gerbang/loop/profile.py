@@ -13,7 +13,7 @@ Framing = Literal["plain", "framed", "envelope"]
 Renderer = Literal["exact", "structured"]
 
 
-class Profile(Struct, frozen=True):
+class Profile(Struct, frozen=True, gc=False):
     """How a run speaks with its model.
 
     `protocol` `native` sends tools and results by the model API; `text` describes tools in the system

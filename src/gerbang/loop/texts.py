@@ -7,7 +7,7 @@ from msgspec import Struct
 Lang = Literal["en", "id"]
 
 
-class Texts(Struct, frozen=True):
+class Texts(Struct, frozen=True, gc=False):
     """The sentences of one profile in one language. `{name}` and `{error}` are filled in.
 
     `calling` is the assistant message of a call where the protocol has none of its own; empty means the

@@ -10,7 +10,7 @@ from gerbang.values import Principal, RiskClass
 INPUT_VERSION = 1
 
 
-class PolicyInput(Struct, frozen=True):
+class PolicyInput(Struct, frozen=True, gc=False):
     """Facts about one call. `arguments` have passed their schema.
 
     `calls_before` counts earlier calls of the run, `calls_of_tool` those of the same tool. `repaired`

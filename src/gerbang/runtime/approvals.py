@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang.approval.machine import ApprovalEvent, ApprovalState, advance, binding
+from gerbang.audit.redact import redact
 from gerbang.errors import UsageError
 from gerbang.ports import ApprovalAnswer, ApprovalRequest, ApproverLike, Clock, Store
 from gerbang.runtime import refusals
@@ -21,6 +22,7 @@ from gerbang.runtime.session import RunSession
 from gerbang.values import CallError
 from gerbang.values.canonical import NotCanonical, canonical
 from gerbang.values.record import ApprovalRow, Batch, CallRow, CallState
+from gerbang.values.text import clean_text
 
 if TYPE_CHECKING:
     from gerbang.runtime.gate import Ticket
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 _LIFETIME_S = 86_400.0
 
 
-class Verdict(Struct, frozen=True):
+class Verdict(Struct, frozen=True, gc=False):
     """What came of asking.
 
     `row` is the call's row that holds the key instead (`taken`); `held` the row that the approval itself
@@ -291,7 +293,7 @@ def decide_row(
     state = advance(approval.state, what)
     if state is None:
         raise UsageError(f"Approval {approval.approval_id} is {approval.state} already; nothing was changed.")
-    return replace(approval, state=state, decided_by=by, decided_at=at, note=note[:500])
+    return replace(approval, state=state, decided_by=by, decided_at=at, note=clean_text(redact(note[:500])))
 
 
 def _needed(ticket: "Ticket", approval: ApprovalRow) -> Any:

@@ -14,7 +14,7 @@ _ENCODER = msgspec.json.Encoder()
 _INPUT_CHARS = 4_000
 
 
-class RunStarted(Struct, frozen=True):
+class RunStarted(Struct, frozen=True, gc=False):
     """A run began."""
 
     run_id: str
@@ -29,7 +29,7 @@ class RunStarted(Struct, frozen=True):
     at: float
 
 
-class ModelAnswered(Struct, frozen=True):
+class ModelAnswered(Struct, frozen=True, gc=False):
     """A model answered; its calls are named, its text is only measured."""
 
     run_id: str
@@ -43,7 +43,7 @@ class ModelAnswered(Struct, frozen=True):
     at: float
 
 
-class CallEvent(Struct, frozen=True, omit_defaults=True):
+class CallEvent(Struct, frozen=True, gc=False, omit_defaults=True):
     """One thing that happened to a call: `dispatched`, `finished`, `refused`, `replayed` and so on."""
 
     run_id: str
@@ -76,7 +76,7 @@ class CallEvent(Struct, frozen=True, omit_defaults=True):
     cost_units: float = 0.0
 
 
-class RunFinished(Struct, frozen=True):
+class RunFinished(Struct, frozen=True, gc=False):
     """A run ended."""
 
     run_id: str

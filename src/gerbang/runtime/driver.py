@@ -40,7 +40,7 @@ _ENCODER = msgspec.json.Encoder()
 _RESERVE_TOKENS = 1_024
 
 
-class RunSettings(Struct, frozen=True):
+class RunSettings(Struct, frozen=True, gc=False):
     """Limits and manners of a run. Times in seconds."""
 
     max_steps: int

@@ -7,19 +7,19 @@ from msgspec import Struct
 from gerbang.values import Decision, Result
 
 
-class AnswerDelta(Struct, frozen=True):
+class AnswerDelta(Struct, frozen=True, gc=False):
     """More of the text for the user. Never holds call markup."""
 
     text: str
 
 
-class ReasoningSeen(Struct, frozen=True):
+class ReasoningSeen(Struct, frozen=True, gc=False):
     """More of the model's reasoning, for those who want to show it."""
 
     text: str
 
 
-class ToolCalled(Struct, frozen=True):
+class ToolCalled(Struct, frozen=True, gc=False):
     """The model proposed a call, complete. `arguments` is None when they could not be read."""
 
     step: int
@@ -28,7 +28,7 @@ class ToolCalled(Struct, frozen=True):
     arguments: dict[str, Any] | None
 
 
-class Decided(Struct, frozen=True):
+class Decided(Struct, frozen=True, gc=False):
     """The gate decided on a call."""
 
     call_id: str
@@ -36,7 +36,7 @@ class Decided(Struct, frozen=True):
     decision: Decision
 
 
-class ApprovalNeeded(Struct, frozen=True):
+class ApprovalNeeded(Struct, frozen=True, gc=False):
     """A call waits for a person."""
 
     call_id: str
@@ -45,7 +45,7 @@ class ApprovalNeeded(Struct, frozen=True):
     preview: str
 
 
-class ToolFinished(Struct, frozen=True):
+class ToolFinished(Struct, frozen=True, gc=False):
     """A call has its result."""
 
     call_id: str
@@ -53,20 +53,20 @@ class ToolFinished(Struct, frozen=True):
     result: Result
 
 
-class Notice(Struct, frozen=True):
+class Notice(Struct, frozen=True, gc=False):
     """Something the user should know, such as a shortened context."""
 
     code: str
     text: str
 
 
-class Finished(Struct, frozen=True):
+class Finished(Struct, frozen=True, gc=False):
     """The run is over; `result` is its `RunResult`."""
 
     result: "RunResult"
 
 
-class RunResult(Struct, frozen=True):
+class RunResult(Struct, frozen=True, gc=False):
     """What a run gave. `status` is completed, max_steps, budget, denied, pending_approval, cancelled or
     model_error; `steps` counts model answers; `calls` holds one Result for each proposal, in order.
     """

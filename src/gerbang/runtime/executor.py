@@ -2,7 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
+from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -38,7 +39,7 @@ class Executor:
     def __init__(self, tools: Mapping[str, Tool], pool: SyncPool) -> None:
         self._tools = tools
         self._pool = pool
-        self._stubborn: set[asyncio.Future[object]] = set()
+        self._stubborn: set[asyncio.Future[Any]] = set()
 
     async def run(self, authorised: AuthorisedCall, entry: Entry, timeout_s: float) -> Execution:
         """Run the call once and return what came of it; raises only CancelledError.
@@ -53,22 +54,24 @@ class Executor:
         try:
             if tool.blocking:
                 work = self._pool.submit(lambda: tool.invoke_sync(call.arguments, authorised.context))
+                settled = _wake_when_done(work)
             else:
-                work = asyncio.get_running_loop().create_task(tool.invoke(call.arguments, authorised.context))
+                loop = asyncio.get_running_loop()
+                settled = loop.create_future()
+                work = loop.create_task(_body(tool.invoke(call.arguments, authorised.context), settled))
         except TooManyLate:
             return _failed(read, _too_many(), "none")
-        if not work.done():
-            try:
-                in_time = await _settle(work, timeout_s)
-            except asyncio.CancelledError:
-                await self._abandon(work, tool.blocking)
-                raise
-            if not in_time:
-                await self._abandon(work, tool.blocking)
-                return _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
+        try:
+            in_time = await _settle(work, settled, timeout_s)
+        except asyncio.CancelledError:
+            await self._abandon(work, tool.blocking)
+            raise
+        if not in_time:
+            await self._abandon(work, tool.blocking)
+            return _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
         return self._result(work, entry, read)
 
-    def _result(self, work: "asyncio.Future[object]", entry: Entry, read: bool) -> Execution:
+    def _result(self, work: "asyncio.Future[Any]", entry: Entry, read: bool) -> Execution:
         if work.cancelled():
             return _failed(read, _internal("The tool was cancelled from inside."), "unknown")
         error = work.exception()
@@ -85,13 +88,13 @@ class Executor:
             return Execution(Outcome("FAILED" if read else "SUCCEEDED", error=error_value), output)
         return Execution(Outcome("SUCCEEDED", output.value), output)
 
-    async def _abandon(self, work: "asyncio.Future[object]", blocking: bool) -> None:
+    async def _abandon(self, work: "asyncio.Future[Any]", blocking: bool) -> None:
         """End a coroutine tool, or count a thread as late. One that refuses to end is kept in sight."""
         if blocking:
             self._pool.abandon(work)
             return
         work.cancel()
-        if await _settle(work, _GRACE_S):
+        if await _settle(work, _wake_when_done(work), _GRACE_S):
             if not work.cancelled():
                 work.exception()
             return
@@ -105,24 +108,32 @@ class Executor:
         self._pool.close()
 
 
-async def _settle(work: "asyncio.Future[object]", timeout_s: float) -> bool:
-    """Wait until the future is done, or the time is up. Unlike wait_for, it neither cancels nor raises."""
-    if work.done():
-        return True
-    loop = asyncio.get_running_loop()
-    waiter: asyncio.Future[None] = loop.create_future()
-
-    def wake(_: object = None) -> None:
-        if not waiter.done():
-            waiter.set_result(None)
-
-    work.add_done_callback(wake)
-    timer = loop.call_later(timeout_s, wake)
+async def _body(call: Awaitable[Any], settled: "asyncio.Future[None]") -> Any:
+    """Run the tool and wake the waiting gate in the same turn of the event loop."""
     try:
-        await waiter
+        return await call
+    finally:
+        _set(settled)
+
+
+def _set(settled: "asyncio.Future[None]") -> None:
+    if not settled.done():
+        settled.set_result(None)
+
+
+def _wake_when_done(work: "asyncio.Future[Any]") -> "asyncio.Future[None]":
+    settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    work.add_done_callback(lambda _: _set(settled))
+    return settled
+
+
+async def _settle(work: "asyncio.Future[Any]", settled: "asyncio.Future[None]", timeout_s: float) -> bool:
+    """Wait until the work is done, or the time is up. Unlike wait_for, it neither cancels nor raises."""
+    timer = asyncio.get_running_loop().call_later(timeout_s, _set, settled)
+    try:
+        await settled
     finally:
         timer.cancel()
-        work.remove_done_callback(wake)
     return work.done()
 
 

@@ -6,6 +6,7 @@ Every proposal ends in exactly one terminal record and one Result, whatever fail
 import asyncio
 from collections.abc import Callable
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang.approval.grant import AuthorisedCall, authorise
@@ -40,6 +41,13 @@ class Ticket:
         self.key = key
         self.fingerprint = mark
         self.natural = natural
+
+
+class Refusal(Struct, frozen=True, gc=False):
+    """A proposal that does not become a call: the error, and the decision when the policy made one."""
+
+    error: CallError
+    decision: Decision | None = None
 
 
 class Gate:
@@ -78,8 +86,8 @@ class Gate:
         CancelledError; a cancelled call has its terminal record all the same.
         """
         ticket = self._admit(session, proposal, key)
-        if isinstance(ticket, CallError):
-            return await self._refuse(session, proposal, ticket)
+        if isinstance(ticket, Refusal):
+            return await self._refuse(session, proposal, ticket.error, decision=ticket.decision)
         refused = self._count(session, ticket)
         if refused is not None:
             return await self._refuse(session, proposal, refused, ticket)
@@ -95,19 +103,19 @@ class Gate:
         ticket = self._admit(session, proposal, None)
         if isinstance(ticket, Ticket):
             return ticket.decision
-        return ticket
+        return ticket.decision or ticket.error
 
-    def _admit(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | CallError:
+    def _admit(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal:
         """Resolve, check and decide: the pure part."""
         entry = session.catalogue.find(proposal.name)
         if entry is None:
-            return proposal.fault or unknown_tool(session.catalogue, proposal.name)
+            return Refusal(proposal.fault or unknown_tool(session.catalogue, proposal.name))
         call = check(entry, proposal)
         if isinstance(call, CallError):
-            return call
+            return Refusal(call)
         decision = self._decide(session, call)
         if decision.decision == "deny":
-            return refusals.denied(decision)
+            return Refusal(refusals.denied(decision), decision)
         contract = call.contract
         tenant = session.principal.tenant
         mark = fingerprint(self._store_key, contract.name, call.canonical)
@@ -265,9 +273,11 @@ class Gate:
         error: CallError,
         ticket: Ticket | None = None,
         verdict: Verdict | None = None,
+        decision: Decision | None = None,
     ) -> Result:
         """Give the error as the call's one result, with its record."""
-        event_id = await self._records.refused(session, proposal, error, ticket, verdict)
+        decision = decision if ticket is None else ticket.decision
+        event_id = await self._records.refused(session, proposal, error, ticket, verdict, decision)
         return Result(
             status="error",
             tool=proposal.name if ticket is None else ticket.call.contract.name,
@@ -278,7 +288,7 @@ class Gate:
             event_id=event_id,
             for_model=show_error(error, proposal.name, session.profile, session.texts),
             approval_id=None if verdict is None else verdict.approval_id,
-            decision=None if ticket is None else ticket.decision,
+            decision=decision,
         )
 
     def _pending(self, session: RunSession, ticket: Ticket, verdict: Verdict) -> Result:

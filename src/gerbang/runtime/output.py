@@ -12,7 +12,7 @@ from gerbang.limits import RESULT_STORE_BYTES
 from gerbang.values import CallError
 
 
-class Output(msgspec.Struct, frozen=True):
+class Output(msgspec.Struct, frozen=True, gc=False):
     """A tool's result as JSON. `value` is plain data, `text` its JSON; `cut` tells that it was shortened."""
 
     value: Any

@@ -24,11 +24,12 @@ from gerbang.values.model import (
     TextDelta,
     Usage,
 )
+from gerbang.values.text import clean_text
 
 _CUT = ("length", "disconnected")
 
 
-class Asked(Struct, frozen=True):
+class Asked(Struct, frozen=True, gc=False):
     """One call that the model asked for. Exactly one of `arguments` and `fault` is set."""
 
     id: str | None
@@ -38,7 +39,7 @@ class Asked(Struct, frozen=True):
     repaired: bool = False
 
 
-class Answer(Struct, frozen=True):
+class Answer(Struct, frozen=True, gc=False):
     """One model answer, taken apart. `raw` is the text as the model wrote it, markup included."""
 
     content: str
@@ -100,7 +101,9 @@ class AnswerReader:
                 self._content.append(event.text)
                 self._emit(AnswerDelta(event.text))
             elif kind is parse.CallClosed:
-                self._text_calls.append(Asked(None, event.name, event.arguments, repaired=event.repaired))
+                self._text_calls.append(
+                    Asked(None, clean_text(event.name), event.arguments, repaired=event.repaired)
+                )
             elif kind is parse.ParseFault:
                 self._text_calls.append(Asked(None, "", None, _fault(event.code, event.message)))
             elif kind is parse.Reasoning:
@@ -119,8 +122,8 @@ class AnswerReader:
         if structured and self._text_calls:
             calls = structured + [asked for asked in self._text_calls if not _said(asked, structured)]
         return Answer(
-            content="".join(self._content).strip(),
-            raw="".join(self._raw),
+            content=clean_text("".join(self._content).strip()),
+            raw=clean_text("".join(self._raw)),
             calls=tuple(calls),
             finish_reason="length" if self._overflow else self._reason,
             usage=self._usage,
@@ -130,8 +133,8 @@ class AnswerReader:
     def _read(self, call: ModelCall) -> Asked:
         arguments, fault = parse.arguments_from_json(call.arguments)
         if fault is not None:
-            return Asked(call.id, call.name, None, _fault(fault.code, fault.message))
-        return Asked(call.id, call.name, arguments)
+            return Asked(_id(call.id), clean_text(call.name), None, _fault(fault.code, fault.message))
+        return Asked(_id(call.id), clean_text(call.name), arguments)
 
 
 async def read_answer(
@@ -147,12 +150,18 @@ async def read_answer(
     try:
         async for event in stream:
             reader.feed(event)
-    finally:
+    except BaseException:
         close = getattr(stream, "aclose", None)
         if close is not None:
             with contextlib.suppress(RuntimeError):  # it is running still: its own task closes it
                 await close()
+        raise
     return reader.finish()
+
+
+def _id(text: str | None) -> str | None:
+    """Return a server's call id if it is fit to be one."""
+    return clean_text(text[:128]) if text else None
 
 
 def _said(asked: Asked, structured: list[Asked]) -> bool:

@@ -15,7 +15,7 @@ from gerbang.runtime.output import Output
 from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.session import RunSession
 from gerbang.taint.label import label
-from gerbang.values import CallError, Outcome, Proposal, Result, Taint
+from gerbang.values import CallError, Decision, Outcome, Proposal, Result, Taint
 from gerbang.values.record import Batch, CallRow, CallState, Committed
 
 if TYPE_CHECKING:
@@ -195,6 +195,7 @@ class Records:
         error: CallError,
         ticket: "Ticket | None",
         verdict: "Verdict | None",
+        decision: Decision | None,
     ) -> str:
         """Record that a proposal was not run. Returns the event's id."""
         now = self._clock.now()
@@ -210,8 +211,12 @@ class Records:
             facts |= {
                 "risk_class": str(ticket.call.contract.risk),
                 "input_hash": sha256(ticket.call.canonical),
-                "reasons": ticket.decision.reasons,
-                "policy_version": ticket.decision.policy_version,
+            }
+        if decision is not None:
+            facts |= {
+                "reasons": decision.reasons,
+                "rule": decision.rule,
+                "policy_version": decision.policy_version,
             }
         batch = session.batch()
         if verdict is not None:

@@ -13,7 +13,7 @@ from gerbang.values.taint import Taint
 StepId = int | str
 
 
-class Proposal(Struct, frozen=True):
+class Proposal(Struct, frozen=True, gc=False):
     """A call as the model (or a program) asked for it. Nothing of it is trusted.
 
     `ordinal` is the position in the answer, from 0. Exactly one of `arguments` and `fault` is set:
@@ -31,7 +31,7 @@ class Proposal(Struct, frozen=True):
     repaired: bool = False
 
 
-class ValidCall(Struct, frozen=True):
+class ValidCall(Struct, frozen=True, gc=False):
     """A proposal that fits its contract. `arguments` is what will run, `canonical` its canonical JSON.
 
     `coerced` lists the JSON Pointers of values whose type was changed to the schema's only reading.
@@ -44,7 +44,7 @@ class ValidCall(Struct, frozen=True):
     coerced: tuple[str, ...] = ()
 
 
-class CallContext(Struct, frozen=True):
+class CallContext(Struct, frozen=True, gc=False):
     """Facts that the runtime adds to a call and a tool may ask for. Never comes from a model."""
 
     principal: Principal
@@ -55,7 +55,7 @@ class CallContext(Struct, frozen=True):
     purpose: str | None = None
 
 
-class Outcome(Struct, frozen=True):
+class Outcome(Struct, frozen=True, gc=False):
     """What came of an execution. `state` is the ledger's terminal state.
 
     `value` is the tool's JSON value; `error` is set instead when there is none.
@@ -66,7 +66,7 @@ class Outcome(Struct, frozen=True):
     error: CallError | None = None
 
 
-class Result(Struct, frozen=True):
+class Result(Struct, frozen=True, gc=False):
     """What the caller of the gate gets: exactly one for each proposal.
 
     `status` is `ok`, `error`, or `pending` (waits for approval; `approval_id` names it, None when the

@@ -9,7 +9,7 @@ from gerbang.limits import RESULT_MAX_CHARS, TOOL_TIMEOUT_S
 from gerbang.values.risk import RiskClass
 
 
-class Contract(Struct, frozen=True):
+class Contract(Struct, frozen=True, gc=False):
     """What a tool is called, takes, returns, changes and may cost. Plain data; checked when loaded.
 
     `name` is canonical: dotted segments, ending in `.vN` for tools that are versioned. `parameters` and

@@ -7,7 +7,7 @@ from msgspec import Struct
 Verdict = Literal["allow", "deny", "ask"]
 
 
-class Decision(Struct, frozen=True):
+class Decision(Struct, frozen=True, gc=False):
     """A verdict with its reasons.
 
     `reasons` are codes in upper case, the deciding one first. `rule` is the id of the rule that decided,

@@ -30,7 +30,7 @@ ERROR_TYPES: Final = frozenset(
 )
 
 
-class InvalidField(Struct, frozen=True, omit_defaults=True):
+class InvalidField(Struct, frozen=True, gc=False, omit_defaults=True):
     """One thing that is wrong with the arguments. `path` is a JSON Pointer, `` for the whole object."""
 
     path: str
@@ -38,7 +38,7 @@ class InvalidField(Struct, frozen=True, omit_defaults=True):
     message: str
 
 
-class CallError(Struct, frozen=True, omit_defaults=False):
+class CallError(Struct, frozen=True, gc=False, omit_defaults=False):
     """Why a call gave no result, whose fault it is, and what to do next.
 
     `effect` tells whether the call changed anything. `recoverable` means that the model may mend the

@@ -7,7 +7,7 @@ from msgspec import Struct
 Role = Literal["system", "user", "assistant", "tool"]
 
 
-class ToolCall(Struct, frozen=True):
+class ToolCall(Struct, frozen=True, gc=False):
     """One call as it stands in an assistant message.
 
     `id` pairs it with its result, `name` is the canonical tool name (or what the model wrote, when it
@@ -19,7 +19,7 @@ class ToolCall(Struct, frozen=True):
     arguments: str
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     """One message of a conversation.
 
     `tool_calls` belongs to role `assistant`; `tool_call_id` and `name` to role `tool`.

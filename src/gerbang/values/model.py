@@ -10,7 +10,7 @@ from gerbang.values.message import Message
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "disconnected"]
 
 
-class ToolSpec(Struct, frozen=True):
+class ToolSpec(Struct, frozen=True, gc=False):
     """A tool as it is shown to a model.
 
     `name` is canonical (dotted, versioned), `wire_name` the same name in the letters that providers
@@ -23,7 +23,7 @@ class ToolSpec(Struct, frozen=True):
     parameters: dict[str, Any]
 
 
-class ModelRequest(Struct, frozen=True):
+class ModelRequest(Struct, frozen=True, gc=False):
     """One completion request. `messages` is a live view: an adapter reads it and never keeps it.
 
     `tool_choice` is `auto`, or `none` for the closing answer. `stream` asks for deltas as they are made.
@@ -39,26 +39,26 @@ class ModelRequest(Struct, frozen=True):
     timeout_s: float = 180.0
 
 
-class Usage(Struct, frozen=True):
+class Usage(Struct, frozen=True, gc=False):
     """Tokens that the server counted; 0 when it tells none."""
 
     input_tokens: int = 0
     output_tokens: int = 0
 
 
-class TextDelta(Struct, frozen=True):
+class TextDelta(Struct, frozen=True, gc=False):
     """A piece of the model's text, call markup included: the runtime's reader takes that apart."""
 
     text: str
 
 
-class ReasoningDelta(Struct, frozen=True):
+class ReasoningDelta(Struct, frozen=True, gc=False):
     """A piece of reasoning that the server sent apart from the text."""
 
     text: str
 
 
-class CallDelta(Struct, frozen=True):
+class CallDelta(Struct, frozen=True, gc=False):
     """A structured call has opened, or more of its arguments arrived.
 
     `index` numbers the calls of the answer from 0. `name` is set once, when known.
@@ -69,7 +69,7 @@ class CallDelta(Struct, frozen=True):
     fragment: str = ""
 
 
-class ModelCall(Struct, frozen=True):
+class ModelCall(Struct, frozen=True, gc=False):
     """A structured call, complete. `arguments` is the JSON text exactly as the server gave it."""
 
     index: int
@@ -78,7 +78,7 @@ class ModelCall(Struct, frozen=True):
     arguments: str
 
 
-class ModelDone(Struct, frozen=True):
+class ModelDone(Struct, frozen=True, gc=False):
     """The answer is over. `finish_reason` `length` or `disconnected` mean that it was cut off."""
 
     finish_reason: FinishReason = "stop"

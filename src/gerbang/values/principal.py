@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 
-class Principal(Struct, frozen=True):
+class Principal(Struct, frozen=True, gc=False):
     """The actor on whose behalf calls are made.
 
     `user` and `tenant` are identifiers of the embedding system. `scopes` are permissions such as

@@ -36,7 +36,7 @@ class CallState(StrEnum):
     REFUSED = "REFUSED"
 
 
-class RunRow(Struct, frozen=True):
+class RunRow(Struct, frozen=True, gc=False):
     """One run. `started_at` and `updated_at` are seconds since the epoch."""
 
     run_id: str
@@ -53,7 +53,7 @@ class RunRow(Struct, frozen=True):
     events: int = 0
 
 
-class AnswerRow(Struct, frozen=True):
+class AnswerRow(Struct, frozen=True, gc=False):
     """A model answer, committed before any of its calls is dispatched. `message` is its JSON."""
 
     run_id: str
@@ -61,7 +61,7 @@ class AnswerRow(Struct, frozen=True):
     message: bytes
 
 
-class CallRow(Struct, frozen=True):
+class CallRow(Struct, frozen=True, gc=False):
     """One call in the ledger. `key` is unique in the store; `fingerprint` binds it to its arguments.
 
     `arguments` and `result` are JSON bytes; `for_model` the text that the model saw.
@@ -83,7 +83,7 @@ class CallRow(Struct, frozen=True):
     updated_at: float = 0.0
 
 
-class ApprovalRow(Struct, frozen=True):
+class ApprovalRow(Struct, frozen=True, gc=False):
     """One request for a person's decision. `state` is a state of `gerbang.approval`.
 
     `binding` is the digest over arguments, contract, policy version and taint; `preview` what the
@@ -107,7 +107,7 @@ class ApprovalRow(Struct, frozen=True):
     note: str = ""
 
 
-class NewEvent(Struct, frozen=True):
+class NewEvent(Struct, frozen=True, gc=False):
     """An audit event before the store gives it its place in the run's chain. `body` is redacted JSON."""
 
     run_id: str
@@ -115,7 +115,7 @@ class NewEvent(Struct, frozen=True):
     body: bytes
 
 
-class EventRow(Struct, frozen=True):
+class EventRow(Struct, frozen=True, gc=False):
     """An audit event in its place. `digest` = SHA-256 of the former event's digest and this one's body."""
 
     run_id: str
@@ -140,7 +140,7 @@ class Batch(Struct):
     events: list[NewEvent] = []
 
 
-class Committed(Struct, frozen=True):
+class Committed(Struct, frozen=True, gc=False):
     """What a commit did. `taken` is the row that already holds a claimed key: then nothing was written.
 
     `seq` is the sequence number of the batch's last event in its run (0 when it had none).

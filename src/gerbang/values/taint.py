@@ -7,7 +7,7 @@ from msgspec import Struct
 TrustLevel = Literal["trusted", "internal", "external"]
 
 
-class Taint(Struct, frozen=True):
+class Taint(Struct, frozen=True, gc=False):
     """Where a value came from and what it may be used for.
 
     `source` is the canonical tool name; `trust_level` is `trusted` for values that the runtime computed
