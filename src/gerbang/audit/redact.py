@@ -24,11 +24,9 @@ _SHAPES: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_HINTS: Final = ("://", "pass", "secret", "key", "token", "sandi", "bearer", "basic", "k-", "k_", "gh") + (
-    "xox",
-    "aiza",
-    "akia",
-    "eyj",
+_HINTS: Final = (
+    *("://", "pass", "secret", "key", "token", "sandi", "bearer", "basic"),
+    *("k-", "k_", "gh", "xox", "aiza", "akia", "eyj"),
 )
 
 
