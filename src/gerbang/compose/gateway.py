@@ -14,7 +14,7 @@ from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.wire import check_name
 from gerbang.errors import ContractError, UsageError
 from gerbang.ledger.keys import runtime_key
-from gerbang.limits import MAX_ARGUMENT_BYTES, MAX_CALLS, MAX_PARALLEL, MAX_REPEATS
+from gerbang.limits import MAX_ARGUMENT_BYTES, MAX_PARALLEL
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile, profile_named
 from gerbang.policy.rules import DenyAll
@@ -95,8 +95,10 @@ class Gateway:
 
     async def aclose(self) -> None:
         """Finish what is queued and close the store. May be called more than once."""
-        self._gate = None
+        gate, self._gate = self._gate, None
         await self._executor.aclose()
+        if gate is not None:
+            await gate.aclose()
         await self.store.close()
 
     @property
@@ -214,7 +216,7 @@ class Gateway:
             run_id=run_id,
             principal=principal or LOCAL,
             catalogue=self.catalogue.for_intent(intent),
-            budget=budget or Budget(max_calls=MAX_CALLS, max_repeats=MAX_REPEATS),
+            budget=budget or Budget(),  # whoever has an own loop has own budgets
             profile=profile or profile_named("gateway"),
             lang=lang,
             purpose=purpose,

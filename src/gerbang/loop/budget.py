@@ -4,9 +4,15 @@ from gerbang.values import CallError
 
 
 class Budget:
-    """What a run may still do. `deadline` is a monotonic time in seconds, or None."""
+    """What a run may still do. `None` means no limit; `deadline` is a monotonic time in seconds."""
 
-    def __init__(self, *, max_calls: int, max_repeats: int, deadline: float | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        max_calls: int | None = None,
+        max_repeats: int | None = None,
+        deadline: float | None = None,
+    ) -> None:
         self.max_calls = max_calls
         self.max_repeats = max_repeats
         self.deadline = deadline
@@ -27,16 +33,18 @@ class Budget:
         """Count one call, or return why it may not be made. A refusal counts nothing."""
         if self.deadline is not None and now >= self.deadline:
             return _over("BUDGET_TIME", "The time of this run is used up.")
-        if self.calls >= self.max_calls:
+        if self.max_calls is not None and self.calls >= self.max_calls:
             return _over("BUDGET_CALLS", f"This run may make {self.max_calls} calls, and has made them.")
-        times = self._by_call.get(fingerprint, 0)
-        if times >= self.max_repeats:
-            return _over(
-                "REPEATED_CALL", f"The same call was made {times} times already; its answer does not change."
-            )
+        if self.max_repeats is not None:
+            times = self._by_call.get(fingerprint, 0)
+            if times >= self.max_repeats:
+                return _over(
+                    "REPEATED_CALL",
+                    f"The same call was made {times} times already; its answer does not change.",
+                )
+            self._by_call[fingerprint] = times + 1
         self.calls += 1
         self._by_tool[tool] = self._by_tool.get(tool, 0) + 1
-        self._by_call[fingerprint] = times + 1
         return None
 
     def refuse_again(self, fingerprint: str, error: CallError) -> None:

@@ -24,13 +24,19 @@ _GRACE_S = 1.0
 
 
 class Execution:
-    """What came back, before it is shown: the outcome, and the JSON of its value."""
+    """What came back, before it is shown: the outcome, and the JSON of its value.
 
-    __slots__ = ("outcome", "output")
+    `late` is the work that goes on past its time-out: what it says one day resolves an UNCERTAIN call.
+    """
 
-    def __init__(self, outcome: Outcome, output: Output | None = None) -> None:
+    __slots__ = ("late", "outcome", "output")
+
+    def __init__(
+        self, outcome: Outcome, output: Output | None = None, late: "asyncio.Future[Any] | None" = None
+    ) -> None:
         self.outcome = outcome
         self.output = output
+        self.late = late
 
 
 class Executor:
@@ -68,8 +74,17 @@ class Executor:
             raise
         if not in_time:
             await self._abandon(work, tool.blocking)
-            return _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
+            execution = _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
+            execution.late = None if read or work.done() else work
+            return execution
         return self._result(work, entry, read)
+
+    def late_result(self, work: "asyncio.Future[Any]", entry: Entry) -> Execution | None:
+        """Return what abandoned work came to in the end; None when its effect is still not known."""
+        if work.cancelled() or (work.exception() is not None and not isinstance(work.exception(), ToolError)):
+            return None
+        execution = self._result(work, entry, False)
+        return None if execution.outcome.state == "UNCERTAIN" else execution
 
     def _result(self, work: "asyncio.Future[Any]", entry: Entry, read: bool) -> Execution:
         if work.cancelled():

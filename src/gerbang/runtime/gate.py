@@ -5,6 +5,7 @@ Every proposal ends in exactly one terminal record and one Result, whatever fail
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -70,6 +71,7 @@ class Gate:
         self._approvals = approvals
         self._clock = clock
         self._records = Records(store, clock)
+        self._late: set[asyncio.Task[None]] = set()
         self._inflight: dict[str, list[asyncio.Future[None]]] = {}
 
     async def call(
@@ -221,6 +223,8 @@ class Gate:
                 return await self._settled(session, ticket, taken)
             execution, cancelled = await self._execute(session, ticket, grant)
             result = await self._records.finished(session, ticket, row, execution, started, verdict)
+            if execution.late is not None:
+                self._watch(session, ticket, row, execution.late)
             if cancelled is not None:
                 raise cancelled
             return result
@@ -228,6 +232,26 @@ class Gate:
             for waiter in self._inflight.pop(key, ()):
                 if not waiter.done():
                     waiter.set_result(None)
+
+    def _watch(self, session: RunSession, ticket: Ticket, row: CallRow, late: "asyncio.Future[Any]") -> None:
+        """Resolve the UNCERTAIN call when its work comes back after all."""
+
+        async def resolve() -> None:
+            execution = self._executor.late_result(late, ticket.entry)
+            if execution is not None:
+                await self._records.resolved(session, ticket, row, execution)
+
+        def back(_: object) -> None:
+            task = asyncio.ensure_future(resolve())
+            self._late.add(task)
+            task.add_done_callback(self._late.discard)
+
+        late.add_done_callback(back)
+
+    async def aclose(self) -> None:
+        """Finish writing what came back late."""
+        if self._late:
+            await asyncio.wait(self._late)
 
     async def _execute(
         self, session: RunSession, ticket: Ticket, grant: AuthorisedCall

@@ -155,6 +155,30 @@ class Records:
             decision=ticket.decision,
         )
 
+    async def resolved(
+        self, session: RunSession, ticket: "Ticket", row: CallRow, execution: Execution
+    ) -> None:
+        """Record what became of a call whose fate was not known."""
+        happened = execution.outcome.state == "SUCCEEDED"
+        what = LedgerEvent.LEARN_HAPPENED if happened else LedgerEvent.LEARN_NOT_HAPPENED
+        state = advance(CallState.UNCERTAIN, what)
+        error, output, now = execution.outcome.error, execution.output, self._clock.now()
+        stored = _ERRORS.encode(error) if error is not None else b"" if output is None else output.text
+        _, shown = self._show(session, ticket, execution.outcome, output)
+        done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
+        body = refused_body(
+            session.principal,
+            ticket.call.proposal,
+            state=state,
+            attempt=row.attempt,
+            status="success" if error is None else "error",
+            finished_at=now,
+            output_bytes=len(stored),
+        )
+        await self._through(
+            session, Batch(calls=[done], events=[event("call.resolved", session.run_id, body)])
+        )
+
     async def _through(self, session: RunSession, batch: Batch) -> Committed:
         """Commit an outcome: it is written whether or not somebody still waits for it."""
         if self._store.immediate:
