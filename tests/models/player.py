@@ -10,6 +10,8 @@ HANG: Final = "hang"
 """Send nothing more, keep the connection open."""
 RESET: Final = "reset"
 """Break the connection (RST) instead of closing it."""
+PAUSE: Final = "pause"
+"""Wait a moment, so that what was sent has been read."""
 Step = bytes | str
 Script = Sequence[Step]
 
@@ -57,6 +59,8 @@ class Player:
             for step in script:
                 if step == HANG:
                     await reader.read()  # returns when the client has gone
+                elif step == PAUSE:
+                    await asyncio.sleep(0.1)
                 elif step == RESET:
                     writer.transport.abort()
                 elif isinstance(step, bytes):

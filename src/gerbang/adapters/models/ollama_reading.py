@@ -42,6 +42,7 @@ class OllamaReading(Reading):
         self._reasoning = SurrogateJoiner()
         self._done: dict[str, Any] | None = None
         self._size = 0
+        self._begun = False
 
     async def more(self) -> list[ModelEvent]:
         """Wait for bytes and return the events they complete. Raises as `OllamaModel.answer`."""
@@ -77,7 +78,7 @@ class OllamaReading(Reading):
             try:
                 value = json.loads(text)
             except (ValueError, RecursionError):
-                if not chunk and number == len(complete) - 1:
+                if self._begun and not chunk and number == len(complete) - 1:
                     break  # cut off within its last line
                 raise self.protocol("text that is not JSON") from None
             events += self._object(value)
@@ -94,6 +95,7 @@ class OllamaReading(Reading):
         message = value.get("message")
         if not isinstance(message, dict) and "done" not in value:
             raise self.protocol("JSON without `message`")
+        self._begun = True
         if value.get("done") is True:
             self._done = value
         return self._message(message) if isinstance(message, dict) else []

@@ -22,6 +22,7 @@ class OpenAIReading(Reading):
         super().__init__(answer, wire)
         self._reader = CompletionReader()
         self._sse: SseReader | None = None
+        self._begun = False
 
     async def more(self) -> list[ModelEvent]:
         """Wait for bytes and return the events they complete. Raises as `OpenAIModel.answer`."""
@@ -47,6 +48,9 @@ class OpenAIReading(Reading):
             values = sse.feed(chunk) if chunk else sse.finish()
         except (BadEvent, LineTooLong):
             raise self.protocol("a stream that is not server-sent events with JSON") from None
+        self._begun = self._begun or bool(values)
+        if not (chunk or self._begun):
+            raise self.protocol("no server-sent event with JSON")
         events: list[ModelEvent] = []
         done = False
         for value in values:
