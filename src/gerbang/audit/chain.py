@@ -6,6 +6,7 @@ so a chain cannot be passed off as another run's.
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from gerbang.values.record import EventRow
@@ -23,8 +24,14 @@ def extend(head: bytes, kind: str, body: bytes) -> bytes:
 
     The kind's length is part of what is digested, so moving bytes between kind and body is seen.
     """
+    return hashlib.sha256(head + _prefix(kind) + body).digest()
+
+
+@lru_cache(maxsize=256)
+def _prefix(kind: str) -> bytes:
+    """There are few kinds, and each event has one."""
     name = kind.encode()
-    return hashlib.sha256(b"%b%d:%b%b" % (head, len(name), name, body)).digest()
+    return b"%d:%b" % (len(name), name)
 
 
 def verify(events: Iterable[EventRow], former: EventRow | None = None) -> int | None:

@@ -1,8 +1,8 @@
 """Tables of the SQLite store, as a list of migrations that only grows.
 
-A migration that was released is never changed: stores in the field have already run it. `heads` gives a
-run a small number and keeps the end of its chain; `events` is written at its end only, so that the events
-of many runs in one commit touch few pages.
+A migration that was released is never changed: stores in the field have already run it. `chains` gives a
+run a small number; `events` is written at its end only, so that the events of many runs in one commit
+touch few pages. The end of a run's chain is its last event: it is kept nowhere else.
 """
 
 from typing import Final
@@ -35,9 +35,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE INDEX approvals_by_time ON approvals (created_at)",
         "CREATE INDEX approvals_by_run ON approvals (run_id, created_at)",
         "CREATE INDEX approvals_by_state ON approvals (state, created_at)",
-        """CREATE TABLE heads (
-            run INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL,
-            digest BLOB NOT NULL)""",
+        "CREATE TABLE chains (run INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE)",
         """CREATE TABLE events (
             run INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, body BLOB NOT NULL,
             digest BLOB NOT NULL, place INTEGER PRIMARY KEY)""",

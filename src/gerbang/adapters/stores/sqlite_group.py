@@ -7,12 +7,12 @@ from typing import Any, Final
 from msgspec.structs import astuple
 
 from gerbang.adapters.stores import statements
-from gerbang.audit.chain import extend, start
+from gerbang.adapters.stores.sqlite_heads import Heads
+from gerbang.audit.chain import extend
 from gerbang.values.record import FREE_STATES, Batch, CallRow, Committed
 
-_HEADS_KEPT: Final = 4096
-
 Params = tuple[Any, ...]
+_KEY: Final = 0  # place of the key in a call's parameters
 
 
 class Prepared:
@@ -21,7 +21,7 @@ class Prepared:
     __slots__ = ("answers", "approvals", "calls", "claims", "events", "runs")
 
     def __init__(self, batch: Batch) -> None:
-        self.claims = tuple(batch.claims)
+        self.claims = [astuple(row) for row in batch.claims]
         self.calls = [astuple(row) for row in batch.calls]
         self.runs = [astuple(row) for row in batch.runs]
         self.answers = [astuple(row) for row in batch.answers]
@@ -29,144 +29,132 @@ class Prepared:
         self.events = tuple(batch.events)
 
 
-class _Head:
-    """The end of a run's chain."""
-
-    __slots__ = ("digest", "run", "seq")
-
-    def __init__(self, run: int, seq: int, digest: bytes) -> None:
-        self.run = run
-        self.seq = seq
-        self.digest = digest
+class _Contended(Exception):
+    """A claimed key has a row already: the batches have to be decided one after the other."""
 
 
 class GroupWriter:
-    """Writes groups on one connection. Chain heads are remembered while no other process writes."""
+    """Writes groups on one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._heads: dict[str, _Head] = {}
-        self._data_version = -1
+        self._heads = Heads(connection)
 
     def write(self, group: Sequence[Prepared]) -> list[Committed]:
         """Write all batches whose claims are free and commit them together.
 
         Returns one answer a batch. Raises what SQLite raises; then none of the group was written.
         """
+        try:
+            return self._transaction(group, _Together(self._connection, self._heads))
+        except _Contended:
+            return self._transaction(group, _InTurn(self._connection, self._heads))
+
+    def _transaction(self, group: Sequence[Prepared], writing: "_Together") -> list[Committed]:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
-            self._trust_heads()
-            committed = _Group(connection, self._heads).write(group)
+            self._heads.refresh()
+            committed = writing.write(group)
             connection.execute("COMMIT")
         except BaseException:
-            self._heads.clear()  # they may be ahead of what is in the file
+            self._heads.forget()  # they may be ahead of what is in the file
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
         return committed
 
-    def _trust_heads(self) -> None:
-        """Forget remembered heads when another connection has written. Inside the transaction nobody can."""
-        (version,) = self._connection.execute("PRAGMA data_version").fetchone()
-        if version != self._data_version or len(self._heads) > _HEADS_KEPT:
-            self._heads.clear()
-            self._data_version = version
 
+class _Together:
+    """One transaction in the making, for the usual case that every claimed key is new."""
 
-class _Group:
-    """One transaction in the making."""
-
-    def __init__(self, connection: sqlite3.Connection, heads: dict[str, _Head]) -> None:
+    def __init__(self, connection: sqlite3.Connection, heads: Heads) -> None:
         self._connection = connection
         self._heads = heads
-        self._moved: dict[str, _Head] = {}
-        self._pending: dict[str, list[Params]] = {
-            statements.CALL: [],
-            statements.RUN: [],
-            statements.ANSWER: [],
-            statements.APPROVAL: [],
-            statements.EVENT: [],
-        }
+        self._calls: list[Params] = []
+        self._runs: list[Params] = []
+        self._answers: list[Params] = []
+        self._approvals: list[Params] = []
+        self._events: list[Params] = []
 
     def write(self, group: Sequence[Prepared]) -> list[Committed]:
+        """Write the group and return its answers. Raises _Contended before anything else is written."""
+        claims = [row for batch in group for row in batch.claims]
+        if claims:
+            keys = {row[_KEY] for row in claims}
+            if any(row[_KEY] in keys for batch in group for row in batch.calls):
+                raise _Contended
+            if self._connection.executemany(statements.CLAIM, claims).rowcount != len(claims):
+                raise _Contended
         committed = [self._add(batch) for batch in group]
         self._flush()
-        moved = [(head.seq, head.digest, head.run) for head in self._moved.values()]
-        if moved:
-            self._connection.executemany(statements.HEAD, moved)
         return committed
 
     def _add(self, batch: Prepared) -> Committed:
-        taken = self._claim(batch.claims)
-        if taken is not None:
-            return Committed(0, taken)
-        pending = self._pending
-        pending[statements.CALL] += batch.calls
-        pending[statements.RUN] += batch.runs
-        pending[statements.ANSWER] += batch.answers
-        pending[statements.APPROVAL] += batch.approvals
+        if batch.calls:
+            self._calls += batch.calls
+        if batch.runs:
+            self._runs += batch.runs
+        if batch.answers:
+            self._answers += batch.answers
+        if batch.approvals:
+            self._approvals += batch.approvals
         seq = 0
+        append = self._events.append
         for event in batch.events:
-            head = self._head(event.run_id)
-            head.digest = extend(head.digest, event.kind, event.body)
+            head = self._heads.of(event.run_id)
+            kind, body = event.kind, event.body
+            head.digest = digest = extend(head.digest, kind, body)
             head.seq = seq = head.seq + 1
-            pending[statements.EVENT].append((head.run, seq, event.kind, event.body, head.digest))
+            append((head.run, seq, kind, body, digest))
         return Committed(seq)
 
-    def _claim(self, claims: tuple[CallRow, ...]) -> CallRow | None:
-        """Insert the claims, or return the row that holds the first key that is not free."""
-        if len(claims) > 1:
-            taken = self._taken(claims)
-            if taken is not None:
-                return taken
-        for row in claims:
-            if self._connection.execute(statements.CLAIM, astuple(row)).rowcount == 1:
-                continue
-            holder = self._holder(row.key)
-            if holder is not None and holder.state not in FREE_STATES:
-                return holder
-            # A new row, not the old one changed: calls are listed in the order of their rows.
-            self._connection.execute(statements.FREE_CALL, (row.key,))
-            self._connection.execute(statements.CLAIM, astuple(row))
-        return None
-
-    def _taken(self, claims: tuple[CallRow, ...]) -> CallRow | None:
-        """Look at all keys before the first is written, so that a refused batch has nothing to undo."""
-        mine: dict[str, CallRow] = {}
-        for row in claims:
-            holder = self._holder(row.key)
-            if holder is not None and holder.state not in FREE_STATES:
-                return holder
-            if row.key in mine:
-                return mine[row.key]
-            mine[row.key] = row
-        return None
-
-    def _holder(self, key: str) -> CallRow | None:
-        self._flush()  # a batch before this one in the group may have changed the row
-        found = self._connection.execute(statements.GET_CALL, (key,)).fetchone()
-        return None if found is None else CallRow(*found)
-
-    def _head(self, run_id: str) -> _Head:
-        head = self._heads.get(run_id)
-        if head is None:
-            head = self._heads[run_id] = self._read_head(run_id)
-        self._moved[run_id] = head
-        return head
-
-    def _read_head(self, run_id: str) -> _Head:
-        found = self._connection.execute(statements.GET_HEAD, (run_id,)).fetchone()
-        if found is not None:
-            return _Head(*found)
-        first = start(run_id)
-        number = self._connection.execute(statements.NEW_HEAD, (run_id, 0, first)).lastrowid
-        if number is None:  # only after a statement that inserts nothing
-            raise sqlite3.InternalError("an inserted row has no number")
-        return _Head(number, 0, first)
-
     def _flush(self) -> None:
-        for statement, rows in self._pending.items():
+        many = self._connection.executemany
+        for statement, rows in (
+            (statements.CALL, self._calls),
+            (statements.RUN, self._runs),
+            (statements.ANSWER, self._answers),
+            (statements.APPROVAL, self._approvals),
+            (statements.EVENT, self._events),
+        ):
             if rows:
-                self._connection.executemany(statement, rows)
+                many(statement, rows)
                 rows.clear()
+
+
+class _InTurn(_Together):
+    """The same, batch after batch: each sees what those before it did to the keys that it claims."""
+
+    def write(self, group: Sequence[Prepared]) -> list[Committed]:
+        """Write the batches whose claims are free; the others are answered with the row in their way."""
+        committed = []
+        for batch in group:
+            taken = self._claim(batch.claims)
+            committed.append(self._add(batch) if taken is None else Committed(0, taken))
+        self._flush()
+        return committed
+
+    def _claim(self, claims: list[Params]) -> CallRow | None:
+        """Insert the claims, or return the row that holds the first key that is not free."""
+        if not claims:
+            return None
+        self._flush()  # a batch before this one may have changed the rows
+        seen: dict[str, Params] = {}
+        freed: list[tuple[str]] = []
+        for row in claims:
+            key = row[_KEY]
+            if key in seen:
+                return CallRow(*seen[key])
+            seen[key] = row
+            found = self._connection.execute(statements.GET_CALL, (key,)).fetchone()
+            if found is None:
+                continue
+            holder = CallRow(*found)
+            if holder.state not in FREE_STATES:
+                return holder
+            freed.append((key,))
+        # New rows, not the old ones changed: calls are listed in the order of their rows.
+        self._connection.executemany(statements.FREE_CALL, freed)
+        self._connection.executemany(statements.CLAIM, claims)
+        return None

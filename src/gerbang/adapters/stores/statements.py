@@ -29,14 +29,17 @@ RUN: Final = _upsert("runs", RunRow, "run_id", frozenset({"run_id", "tenant", "u
 ANSWER: Final = _upsert("answers", AnswerRow, "run_id, step", frozenset({"run_id", "step"}))
 APPROVAL: Final = _upsert("approvals", ApprovalRow, "approval_id", frozenset({"approval_id"}))
 EVENT: Final = "INSERT INTO events (run, seq, kind, body, digest) VALUES (?, ?, ?, ?, ?)"
-NEW_HEAD: Final = "INSERT INTO heads (run_id, seq, digest) VALUES (?, ?, ?)"
-HEAD: Final = "UPDATE heads SET seq = ?, digest = ? WHERE run = ?"
+NEW_CHAIN: Final = "INSERT INTO chains (run_id) VALUES (?)"
 FREE_CALL: Final = "DELETE FROM calls WHERE key = ?"
 
 _RUN: Final = ", ".join(f"runs.{name}" for name in RunRow.__struct_fields__ if name != "events")
-_RUNS: Final = f"SELECT {_RUN}, coalesce(heads.seq, 0) FROM runs LEFT JOIN heads USING (run_id)"  # noqa: S608
+_RUNS: Final = (
+    f"SELECT {_RUN}, (SELECT coalesce(max(seq), 0) FROM events WHERE events.run = chains.run) "  # noqa: S608
+    "FROM runs LEFT JOIN chains USING (run_id)"
+)
 
-GET_HEAD: Final = "SELECT run, seq, digest FROM heads WHERE run_id = ?"
+GET_CHAIN: Final = "SELECT run FROM chains WHERE run_id = ?"
+GET_HEAD: Final = "SELECT seq, digest FROM events WHERE run = ? ORDER BY seq DESC LIMIT 1"
 GET_CALL: Final = f"SELECT {_columns(CallRow)} FROM calls WHERE key = ?"  # noqa: S608
 GET_CALLS: Final = f"SELECT {_columns(CallRow)} FROM calls WHERE run_id = ? ORDER BY place"  # noqa: S608
 GET_RUN: Final = f"{_RUNS} WHERE runs.run_id = ?"
@@ -44,8 +47,8 @@ GET_RUNS: Final = f"{_RUNS} ORDER BY runs.started_at DESC, runs.place DESC LIMIT
 GET_TENANT_RUNS: Final = f"{_RUNS} WHERE tenant = ? ORDER BY runs.started_at DESC, runs.place DESC LIMIT ?"
 GET_ANSWERS: Final = f"SELECT {_columns(AnswerRow)} FROM answers WHERE run_id = ? ORDER BY step"  # noqa: S608
 GET_EVENTS: Final = (
-    "SELECT heads.run_id, events.seq, kind, body, events.digest FROM heads JOIN events USING (run) "
-    "WHERE heads.run_id = ? AND events.seq > ? ORDER BY events.seq LIMIT ?"
+    "SELECT run_id, seq, kind, body, digest FROM chains JOIN events USING (run) "
+    "WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 )
 GET_APPROVAL: Final = f"SELECT {_columns(ApprovalRow)} FROM approvals WHERE approval_id = ?"  # noqa: S608
 GET_KEY: Final = "SELECT value FROM meta WHERE name = 'secret_key'"

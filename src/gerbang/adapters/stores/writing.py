@@ -12,44 +12,34 @@ def check_text(batch: Batch) -> None:
     Models write half surrogate pairs; the runtime shows them as escapes before it records them. Found
     here, one would otherwise fail in the middle of a group of batches of other runs.
     """
-    texts: list[str] = []
-    for run in batch.runs:
-        texts += (run.run_id, run.tenant, run.user, run.prompt, run.answer, run.model, run.profile)
-    for call in (*batch.claims, *batch.calls):
-        texts += (
-            call.key,
-            call.run_id,
-            call.step_id,
-            call.call_id,
-            call.tool,
-            call.fingerprint,
-            call.for_model,
-        )
-    for ask in batch.approvals:
-        texts += (
-            ask.approval_id,
-            ask.run_id,
-            ask.key,
-            ask.tool,
-            ask.tenant,
-            ask.preview,
-            ask.reasons,
-            ask.note,
-        )
-        texts.append(ask.decided_by or "")
-    for answer in batch.answers:
-        texts.append(answer.run_id)
+    for calls in (batch.claims, batch.calls):
+        for c in calls:
+            _sound(
+                c.key, c.run_id, c.step_id, c.call_id, c.tool, c.fingerprint, c.for_model, c.approval_id or ""
+            )
     for event in batch.events:
-        texts += (event.run_id, event.kind)
+        _sound(event.run_id, event.kind)
+    for run in batch.runs:
+        _sound(run.run_id, run.tenant, run.user, run.prompt, run.answer, run.model, run.profile)
+    for answer in batch.answers:
+        _sound(answer.run_id)
+    for a in batch.approvals:
+        _sound(
+            a.approval_id, a.run_id, a.key, a.tool, a.tenant, a.preview, a.reasons, a.note, a.decided_by or ""
+        )
+
+
+def _sound(*texts: str) -> None:
     for text in texts:
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError as fault:
-                raise StoreError(
-                    "A record holds half of a surrogate pair, which cannot be stored. "
-                    "Nothing was written; clean the text before recording it."
-                ) from fault
+        if text.isascii():  # known from the string's head, whatever its length
+            continue
+        try:
+            text.encode()
+        except UnicodeEncodeError as fault:
+            raise StoreError(
+                "A record holds half of a surrogate pair, which cannot be stored. "
+                "Nothing was written; clean the text before recording it."
+            ) from fault
 
 
 def renewed_run(former: RunRow, row: RunRow) -> RunRow:

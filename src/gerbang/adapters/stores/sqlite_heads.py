@@ -1,0 +1,61 @@
+"""The ends of the chains that are being written to."""
+
+import sqlite3
+from typing import Final
+
+from gerbang.adapters.stores import statements
+from gerbang.audit.chain import start
+
+_KEPT: Final = 4096
+
+
+class Head:
+    """The end of one run's chain: the run's number in the file, its last event's place and digest."""
+
+    __slots__ = ("digest", "run", "seq")
+
+    def __init__(self, run: int, seq: int, digest: bytes) -> None:
+        self.run = run
+        self.seq = seq
+        self.digest = digest
+
+
+class Heads:
+    """Chain ends by run, remembered for as long as no other connection writes to the file."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._heads: dict[str, Head] = {}
+        self._data_version = -1
+
+    def refresh(self) -> None:
+        """Forget all when another connection has written. Call it first in a writing transaction.
+
+        SQLite changes the number that is compared here with every commit of another connection, and
+        inside the transaction there can be none.
+        """
+        (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+        if version != self._data_version or len(self._heads) > _KEPT:
+            self._heads.clear()
+            self._data_version = version
+
+    def forget(self) -> None:
+        """Forget all: the transaction that moved them was undone."""
+        self._heads.clear()
+
+    def of(self, run_id: str) -> Head:
+        """Return the end of a run's chain, which is the caller's to move. A new run gets its number."""
+        head = self._heads.get(run_id)
+        if head is None:
+            head = self._heads[run_id] = self._read(run_id)
+        return head
+
+    def _read(self, run_id: str) -> Head:
+        found = self._connection.execute(statements.GET_CHAIN, (run_id,)).fetchone()
+        if found is None:
+            number = self._connection.execute(statements.NEW_CHAIN, (run_id,)).lastrowid
+            if number is None:  # only after a statement that inserts nothing
+                raise sqlite3.InternalError("an inserted row has no number")
+            return Head(number, 0, start(run_id))
+        last = self._connection.execute(statements.GET_HEAD, found).fetchone()
+        return Head(found[0], *last) if last else Head(found[0], 0, start(run_id))
