@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,17 @@ def test_closing_writes_what_is_queued(path: Path) -> None:
         await asyncio.sleep(0)
         await store.close()
         assert [outcome.seq for outcome in await asyncio.gather(*waiting)] == list(range(1, 201))
+
+    run(work())
+
+
+def test_opening_twice_at_once_opens_once(path: Path) -> None:
+    async def work() -> None:
+        store = SqliteStore(path)
+        await asyncio.gather(*(store.open() for _ in range(4)))
+        assert [thread.name for thread in threading.enumerate()].count("gerbang-store") == 1
+        await store.close()
+        assert [thread.name for thread in threading.enumerate()].count("gerbang-store") == 0
 
     run(work())
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -38,6 +39,7 @@ class SqliteStore:
         self._reader: sqlite3.Connection | None = None
         self._reading: ThreadPoolExecutor | None = None
         self._key = b""
+        self._opening = threading.Lock()
 
     async def open(self) -> None:
         """Open or create the file and migrate it forward. Does nothing when it is open.
@@ -48,6 +50,11 @@ class SqliteStore:
             await asyncio.to_thread(self._open)
 
     def _open(self) -> None:
+        with self._opening:
+            if self._writer is None:  # else a task of another loop was faster
+                self._start()
+
+    def _start(self) -> None:
         try:
             connection = open_writer(self._path, self._timeout_s)
             try:
