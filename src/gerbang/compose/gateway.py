@@ -159,8 +159,11 @@ class Gateway:
         step_id: StepId = 1,
         purpose: str | None = None,
         intent: str | None = None,
-    ) -> Decision | CallError:
-        """Say what would happen and why: a Decision, or the error of a layer before policy. Runs nothing."""
+    ) -> Decision:
+        """Say what would happen and why. Runs and records nothing.
+
+        A call that a layer before policy refuses is denied with that layer's error code as its reason.
+        """
         session = self._sessions.get(run_id or "") or self.session(
             run_id or "dry", principal=principal, purpose=purpose, intent=intent
         )
@@ -249,8 +252,10 @@ class Gateway:
             raise UsageError(f"Run {run_id!r} belongs to somebody else.")
         if earlier is None:
             now = self.clock.now()
-            row = RunRow(name, who.tenant, who.user, RunState.RUNNING, now, now, profile="gateway")
+            state = RunState.RUNNING if run_id is None else RunState.OPEN
+            row = RunRow(name, who.tenant, who.user, state, now, now, profile="gateway")
             session.carry = Batch(runs=[row])
+            session.closing = row if run_id is None else None
         return session
 
     def _propose(

@@ -85,15 +85,15 @@ def advance(state: LoopState, event: LoopEvent) -> tuple[LoopState, Command]:
     """Return the next state and what to do. Raises IllegalEvent."""
     if state.phase == "done":
         raise IllegalEvent(f"the run is over; {type(event).__name__} came after it")
-    if isinstance(event, Stopped):
+    if type(event) is Stopped:
         return _done(state, event.state)
-    if isinstance(event, ModelFailed):
+    if type(event) is ModelFailed:
         return _done(state, RunState.MODEL_ERROR)
-    if isinstance(event, Started) and state.phase == "idle":
+    if type(event) is Started and state.phase == "idle":
         return replace(state, phase="asking"), AskModel()
-    if isinstance(event, Answered) and state.phase in ("asking", "closing"):
+    if type(event) is Answered and state.phase in ("asking", "closing"):
         return _answered(state, event)
-    if isinstance(event, CallsDone) and state.phase == "calling":
+    if type(event) is CallsDone and state.phase == "calling":
         return _called(state, event)
     raise IllegalEvent(f"{type(event).__name__} in phase {state.phase}")
 

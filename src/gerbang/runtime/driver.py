@@ -98,7 +98,7 @@ class RunDriver:
         state, command = advance(state, Started())
         try:
             async with asyncio.timeout(self._settings.deadline_s):
-                while not isinstance(command, Finish):
+                while type(command) is not Finish:
                     state, command = advance(state, await self._do(command, state))
         except TimeoutError:
             state, command = advance(state, Stopped(RunState.BUDGET))
@@ -111,7 +111,7 @@ class RunDriver:
         return await self._finish(command.state, state)
 
     async def _do(self, command: Command, state: LoopState) -> Answered | CallsDone | ModelFailed:
-        if isinstance(command, AskModel):
+        if type(command) is AskModel:
             return await self._ask(command, state)
         assert isinstance(command, RunCalls)  # noqa: S101 - Finish is handled by the caller
         return await self._call(state)

@@ -15,6 +15,7 @@ from gerbang.contract.check import output_findings
 from gerbang.errors import ToolError
 from gerbang.limits import MAX_CODE_TEXT
 from gerbang.ports import Tool
+from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.output import Output, output_error, read_output
 from gerbang.runtime.threads import SyncPool, TooManyLate
 from gerbang.values import CallError, Effect, Outcome
@@ -45,6 +46,7 @@ class Executor:
     def __init__(self, tools: Mapping[str, Tool], pool: SyncPool) -> None:
         self._tools = tools
         self._pool = pool
+        self._deadlines = Deadlines()
         self._stubborn: set[asyncio.Future[Any]] = set()
 
     async def run(self, authorised: AuthorisedCall, entry: Entry, timeout_s: float) -> Execution:
@@ -68,7 +70,7 @@ class Executor:
         except TooManyLate:
             return _failed(read, _too_many(), "none")
         try:
-            in_time = await _settle(work, settled, timeout_s)
+            in_time = await self._settle(work, settled, timeout_s)
         except asyncio.CancelledError:
             await self._abandon(work, tool.blocking)
             raise
@@ -109,17 +111,29 @@ class Executor:
             self._pool.abandon(work)
             return
         work.cancel()
-        if await _settle(work, _wake_when_done(work), _GRACE_S):
+        if await self._settle(work, _wake_when_done(work), _GRACE_S):
             if not work.cancelled():
                 work.exception()
             return
         self._stubborn.add(work)
         work.add_done_callback(self._stubborn.discard)
 
+    async def _settle(
+        self, work: "asyncio.Future[Any]", settled: "asyncio.Future[None]", timeout_s: float
+    ) -> bool:
+        """Wait until the work is done, or the time is up. Unlike wait_for, it neither cancels nor raises."""
+        number = self._deadlines.add(timeout_s, lambda: _set(settled))
+        try:
+            await settled
+        finally:
+            self._deadlines.remove(number)
+        return work.done()
+
     async def aclose(self) -> None:
         """Cancel what refused to end, once more, and let idle threads go."""
         for work in list(self._stubborn):
             work.cancel()
+        self._deadlines.close()
         self._pool.close()
 
 
@@ -140,16 +154,6 @@ def _wake_when_done(work: "asyncio.Future[Any]") -> "asyncio.Future[None]":
     settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     work.add_done_callback(lambda _: _set(settled))
     return settled
-
-
-async def _settle(work: "asyncio.Future[Any]", settled: "asyncio.Future[None]", timeout_s: float) -> bool:
-    """Wait until the work is done, or the time is up. Unlike wait_for, it neither cancels nor raises."""
-    timer = asyncio.get_running_loop().call_later(timeout_s, _set, settled)
-    try:
-        await settled
-    finally:
-        timer.cancel()
-    return work.done()
 
 
 def _raised(error: BaseException, read: bool) -> Execution:

@@ -100,12 +100,16 @@ class Gate:
         )
         return await self._dispatch(session, ticket, grant)
 
-    def decide(self, session: RunSession, proposal: Proposal) -> Decision | CallError:
-        """Say what would happen to the proposal, and why. Runs and records nothing."""
-        ticket = self._admit(session, proposal, None)
-        if isinstance(ticket, Ticket):
-            return ticket.decision
-        return ticket.decision or ticket.error
+    def decide(self, session: RunSession, proposal: Proposal) -> Decision:
+        """Say what would happen to the proposal, and why. Runs and records nothing.
+
+        What an earlier layer than policy refuses is a denial whose reason is that layer's error code.
+        """
+        admitted = self._admit(session, proposal, None)
+        if isinstance(admitted, Ticket) or admitted.decision is not None:
+            assert admitted.decision is not None  # noqa: S101 - a ticket always has one
+            return admitted.decision
+        return Decision("deny", (admitted.error.error_code,), None, self._policy.version)
 
     def _admit(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal:
         """Resolve, check and decide: the pure part."""

@@ -16,7 +16,7 @@ from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.session import RunSession
 from gerbang.taint.label import label
 from gerbang.values import CallError, Decision, Outcome, Proposal, Result, Taint
-from gerbang.values.record import Batch, CallRow, CallState, Committed
+from gerbang.values.record import Batch, CallRow, CallState, Committed, RunState
 
 if TYPE_CHECKING:
     from gerbang.runtime.approvals import Verdict
@@ -181,6 +181,9 @@ class Records:
 
     async def _through(self, session: RunSession, batch: Batch) -> Committed:
         """Commit an outcome: it is written whether or not somebody still waits for it."""
+        if session.closing is not None:
+            ended, session.closing = session.closing, None
+            batch.runs.append(replace(ended, state=RunState.COMPLETED, updated_at=self._clock.now()))
         if self._store.immediate:
             return await self._store.commit(batch)
         writing = asyncio.ensure_future(self._store.commit(batch))

@@ -8,7 +8,7 @@ from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile
 from gerbang.loop.texts import Texts
 from gerbang.values import Principal
-from gerbang.values.record import Batch
+from gerbang.values.record import Batch, RunRow
 
 
 def _nowhere(_: Any) -> None:
@@ -19,13 +19,15 @@ class RunSession:
     """Identity, exposure and budget of a run, and the rows that wait for the next commit.
 
     `tainted` tells that the run has read something from outside. `carry` holds rows that must be
-    durable before the next effect; they travel in the same commit. `emit` receives agent events.
+    durable before the next effect; they travel in the same commit. `closing` is the row of a run that
+    consists of one call and ends with it. `emit` receives agent events.
     """
 
     __slots__ = (
         "budget",
         "carry",
         "catalogue",
+        "closing",
         "emit",
         "intent",
         "lang",
@@ -62,6 +64,7 @@ class RunSession:
         self.emit = emit or _nowhere
         self.tainted = False
         self.carry: Batch | None = None
+        self.closing: RunRow | None = None
 
     def batch(self) -> Batch:
         """Return the batch that waits for the next commit, or a new one. The caller must commit it."""

@@ -10,9 +10,13 @@ from msgspec import Struct
 
 
 class RunState(StrEnum):
-    """How a run stands. `RUNNING` in a reopened store with no live owner means that it was cut off."""
+    """How a run stands. `RUNNING` in a reopened store with no live owner means that it was cut off.
+
+    `OPEN` is a run that a caller drives with an own loop: it has no end that we know of.
+    """
 
     RUNNING = "running"
+    OPEN = "open"
     COMPLETED = "completed"
     MAX_STEPS = "max_steps"
     BUDGET = "budget"
