@@ -67,4 +67,6 @@ def run(arguments: list[str]) -> int:
         return error.code if isinstance(error.code, int) else Exit.FAILED
     except Exception as error:  # the last line of defence: a user never sees a stack trace
         return report(error)
+    if code == Exit.INTERRUPTED:  # typer turns Ctrl-C into this code without a word
+        return report(KeyboardInterrupt())
     return code if isinstance(code, int) else Exit.DONE

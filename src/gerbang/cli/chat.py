@@ -126,8 +126,10 @@ async def turn(
             elif isinstance(event, ToolCalled):
                 streamed = ""
             narrator.on(event)
-    if not stream or streamed.strip() != result.answer.strip():
-        screen.line(printable(result.answer))
+    if detailed:
+        screen.line(f"{screen.styled('Answer:', 'bold')} {printable(result.answer.strip())}")
+    elif not stream or streamed.strip() != result.answer.strip():
+        screen.line(printable(result.answer).rstrip("\n"))
     else:
         screen.end_line()
     if result.status != "completed":

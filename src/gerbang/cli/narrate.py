@@ -20,8 +20,8 @@ from gerbang.runtime.events import (
 )
 from gerbang.values import Decision, Result
 
-_MAX_LINES: Final = 8
-_MAX_LINE: Final = 300
+_MAX_LINES: Final = 4
+_MAX_LINE: Final = 160
 _MAX_SHOWN: Final = 20_000
 _STYLES: Final = {"allow": "green", "ask": "yellow", "deny": "red"}
 

@@ -1,0 +1,63 @@
+"""Every example runs, prints what its page says, and stays short."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+MAX_LINES = 40
+
+PRINTS = {
+    "local.py": [
+        "> Hitung 25 * 4 + 10",
+        "hitung {'ekspresi': '25 * 4 + 10'}",
+        "110",
+        "> Baca berkas catatan.txt",
+        "baca_berkas {'jalur': 'catatan.txt'}",
+        "> Baca berkas ../rahasia.txt",
+        "DITOLAK: jalur di luar ruang kerja.",
+    ],
+    "minimal.py": [
+        "knowledge_search:",
+        "10:00 to 18:00",
+        "calculator: 8",
+        "It is open for 8 hours a day.",
+    ],
+    "own_loop.py": [
+        "asked about mail.send.v1 because of CLASS_EXTERNAL_COMMUNICATION",
+        "ok sent to ana@example.org",
+        "asked about mail.send.v1",
+        "error APPROVER_REFUSED",
+        "error MISSING_FIELD",
+        "ok replayed",
+    ],
+    "weather.py": ["celsius", "CLASS_READ_EXTERNAL"],
+}
+"""Parts of what each example prints, in order."""
+
+
+def test_the_table_names_every_example() -> None:
+    assert sorted(PRINTS) == sorted(path.name for path in EXAMPLES.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", sorted(PRINTS))
+def test_example(name: str, tmp_path: Path) -> None:
+    path = EXAMPLES / name
+    assert len(path.read_text().splitlines()) < MAX_LINES
+    env = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(path)],
+        cwd=tmp_path,
+        env={**env, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    rest = done.stdout
+    for part in PRINTS[name]:
+        before, found, rest = rest.partition(part)
+        assert found, f"{part!r} is not in what follows {before!r}"
