@@ -4,6 +4,8 @@ import asyncio
 
 import gerbang as g
 
+ANA, BO = ({"to": f"{name}@example.org", "text": "hi"} for name in ("ana", "bo"))
+
 
 @g.tool(name="mail.send.v1", risk="external_communication")
 async def send(to: str, text: str) -> str:
@@ -19,14 +21,10 @@ def ask(request: g.ApprovalRequest) -> bool:
 
 async def main() -> None:
     async with g.Gateway(tools=[send], store="memory:", approver=ask) as gate:
-        for step, arguments in enumerate(
-            [{"to": "ana@example.org", "text": "hi"}, {"to": "bo@example.org", "text": "hi"}, {"to": 7}]
-        ):
+        for step, arguments in enumerate([ANA, BO, {"to": "ana"}]):
             result = await gate.call("mail.send.v1", arguments, run_id="example", step_id=step)
             print(result.status, result.value if result.error is None else result.error.error_code)
-        again = await gate.call(
-            "mail.send.v1", {"to": "ana@example.org", "text": "hi"}, run_id="example", step_id=0
-        )
+        again = await gate.call("mail.send.v1", ANA, run_id="example", step_id=0)
         print(again.status, "replayed" if again.replayed else "sent again")
 
 

@@ -45,10 +45,11 @@ def main() -> int:
 
 
 def listed(pattern: str) -> list[str]:
-    """Return the files of the repository that match, new ones included, ignored ones not."""
+    """Return the files of the repository that match: new ones included, ignored and hidden ones not."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", pattern]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return sorted({name for name in found.split("\0") if name and (ROOT / name).is_file()})
+    names = {name for name in found.split("\0") if name and not name.startswith(".")}
+    return sorted(name for name in names if (ROOT / name).is_file())
 
 
 def links(path: Path, text: str) -> list[str]:
