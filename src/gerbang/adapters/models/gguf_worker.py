@@ -28,6 +28,8 @@ def _start(request: dict[str, Any]) -> Any:
     params.offline = True
     params.use_jinja = True
     params.verbosity = 0
+    # The engine's threads wait by spinning: with every core taken, the client that reads slows them all.
+    params.cpuparams.n_threads = max(1, (os.cpu_count() or 2) - 1)
     return engine.Server(params)
 
 

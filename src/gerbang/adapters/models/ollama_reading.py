@@ -62,7 +62,8 @@ class OllamaReading(Reading):
             events = self._streamed(lines, text.encode("utf-8", "replace"))
             return events if self.over else events + self._streamed(lines, b"")
         events = self._object(value)
-        self._done = self._done or {}
+        if "done" not in value:
+            self._done = {}  # a server that does not stream may leave it out
         return events + self._finish()
 
     def _streamed(self, lines: Lines, chunk: bytes) -> list[ModelEvent]:
