@@ -1,6 +1,7 @@
 """Running one answer's calls in the order that the batch plan gives."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
 from gerbang.loop.batch import BatchPlan
@@ -47,10 +48,14 @@ class _Batch:
         find = session.catalogue.find
         entries = [find(proposal.name) for proposal in proposals]
         # what names no tool, or cannot be read, runs nothing: it holds nobody up
-        reads = [entry is None or entry.contract.risk.is_read for entry in entries]
+        reads = [
+            entry is None or proposal.fault is not None or entry.contract.risk.is_read
+            for entry, proposal in zip(entries, proposals, strict=True)
+        ]
         self._plan = BatchPlan(reads, max_parallel)
         self._results: list[Result | None] = [None] * len(proposals)
         self._tasks: dict[asyncio.Future[Result], int] = {}
+        self._done: asyncio.Queue[asyncio.Future[Result]] = asyncio.Queue()
 
     async def run(self) -> list[Result]:
         self._launch(self._plan.start())
@@ -65,18 +70,18 @@ class _Batch:
         return [result for result in self._results if result is not None]
 
     async def _step(self) -> None:
-        # a call that starts to wait for a person may launch others meanwhile: then the set has grown
-        done, _ = await asyncio.wait(list(self._tasks), return_when=asyncio.FIRST_COMPLETED)
-        for task in sorted(done, key=lambda task: self._tasks[task]):
-            index = self._tasks.pop(task)
-            result = task.result()
-            self._keep(index, result)
-            self._launch(self._plan.finished(index, pending=result.status == "pending"))
+        # calls that were launched while another one waits for a person report here too
+        task = await self._done.get()
+        index = self._tasks.pop(task)
+        result = task.result()
+        self._keep(index, result)
+        self._launch(self._plan.finished(index, pending=result.status == "pending"))
 
     def _launch(self, indexes: Sequence[int]) -> None:
         for index in indexes:
             task = asyncio.ensure_future(self._call(index))
             self._tasks[task] = index
+            task.add_done_callback(self._done.put_nowait)
 
     def _call(self, index: int) -> Awaitable[Result]:
         return self._gate.call(
@@ -89,10 +94,12 @@ class _Batch:
             self._finished(self._proposals[index], result)
 
     async def _cancel(self) -> None:
+        """End what runs. A further cancellation changes nothing: every call must have its record first."""
         for task in self._tasks:
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        while running := [task for task in self._tasks if not task.done()]:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait(running)
         for task in self._tasks:
             if not task.cancelled():
                 task.exception()

@@ -241,9 +241,9 @@ class RunDriver:
             ToolCall(
                 proposal.call_id,
                 self._name(proposal.name) or "unreadable",
-                "{}" if proposal.arguments is None else _ENCODER.encode(proposal.arguments).decode(),
+                _arguments(asked),
             )
-            for proposal in self._proposals
+            for proposal, asked in zip(self._proposals, answer.calls, strict=True)
         )
         return Message("assistant", answer.content, calls)
 
@@ -337,6 +337,13 @@ class RunDriver:
             return texts[0]
         names = [result.tool for result in self._results]
         return "\n".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+
+
+def _arguments(asked: Asked) -> str:
+    """Return JSON text that any server accepts in a history: what could not be read becomes `{}`."""
+    if asked.arguments is None:
+        return "{}"
+    return asked.text or _ENCODER.encode(asked.arguments).decode()
 
 
 def _plain(result: Result) -> str:

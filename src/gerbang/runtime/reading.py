@@ -30,13 +30,17 @@ _CUT = ("length", "disconnected")
 
 
 class Asked(Struct, frozen=True, gc=False):
-    """One call that the model asked for. Exactly one of `arguments` and `fault` is set."""
+    """One call that the model asked for. Exactly one of `arguments` and `fault` is set.
+
+    `text` is the JSON text of the arguments as it came, when it was whole.
+    """
 
     id: str | None
     name: str
     arguments: dict[str, Any] | None
     fault: CallError | None = None
     repaired: bool = False
+    text: str = ""
 
 
 class Answer(Struct, frozen=True, gc=False):
@@ -134,7 +138,7 @@ class AnswerReader:
         arguments, fault = parse.arguments_from_json(call.arguments)
         if fault is not None:
             return Asked(_id(call.id), clean_text(call.name), None, _fault(fault.code, fault.message))
-        return Asked(_id(call.id), clean_text(call.name), arguments)
+        return Asked(_id(call.id), clean_text(call.name), arguments, text=call.arguments)
 
 
 async def read_answer(
