@@ -1,0 +1,29 @@
+"""What every block of calls has in common: marks that start no call, broken blocks, the end of the answer."""
+
+from gerbang.parse.faults import Broken
+from gerbang.parse.plan import Plan
+from gerbang.parse.reader import Machine, Reader
+from gerbang.parse.scan import skip_past, upcoming
+
+
+def not_started(reader: Reader, mark: str, *, quiet: bool = False) -> None:
+    """Show a mark (just taken) that is followed by something that cannot be a call."""
+    if not quiet:
+        reader.fault("CALL_NOT_STARTED")
+    reader.content(mark)
+
+
+def recover(reader: Reader, plan: Plan, broken: Broken) -> Machine:
+    """Drop the rest of a broken block, up to its last end mark or the next call, and report it."""
+    yield from skip_past(reader, plan.resync, plan.opens)
+    reader.fault(broken.code, broken.why)
+    yield from take_ends(reader, plan)
+
+
+def take_ends(reader: Reader, plan: Plan) -> Machine:
+    """Take end marks that stand right here: outer ends of a block that is over already."""
+    while plan.ends:
+        mark, distance = yield from upcoming(reader, plan.ends)
+        if mark in ("", "\0"):
+            return
+        reader.pos += distance + len(mark)

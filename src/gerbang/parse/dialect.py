@@ -1,0 +1,30 @@
+"""One row of the dialect table."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gerbang.parse.layout import Bare, Entry
+
+Encoding = Literal["J", "X", "X+", "P", "O"]
+"""How arguments are written: JSON, raw text in tags, the same with a type mark, Python literals, own notation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One way in which models write calls.
+
+    `models` are the families that write it (for people), `match` the parts of a model name that point to it
+    (lower case), `starts` the marks that begin a call, `reasoning` pairs of marks around thinking, `noise`
+    special tokens that are never shown. `entries` and `bare` are for the readers.
+    """
+
+    id: str
+    models: tuple[str, ...]
+    family: str
+    encoding: Encoding
+    starts: tuple[str, ...]
+    entries: tuple[Entry, ...] = ()
+    bare: Bare | None = None
+    reasoning: tuple[tuple[str, str], ...] = (("<think>", "</think>"),)
+    noise: tuple[str, ...] = ()
+    match: tuple[str, ...] = ()

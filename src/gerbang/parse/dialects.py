@@ -1,0 +1,373 @@
+"""The dialect table: one row a text format. A new model is a new row here, not a new file.
+
+Source of the formats: the chat templates of the models and the parsers of vLLM 0.32, SGLang 0.5.23 and llama.cpp.
+"""
+
+from typing import Final
+
+from gerbang.parse.dialect import Dialect, Encoding
+from gerbang.parse.dialects_tagged import TAGGED
+from gerbang.parse.layout import Bare, Entry, JsonTags, NamedJson, Notation, Python
+
+THINK: Final = (("<think>", "</think>"),)
+_CHATML: Final = ("<|im_end|>", "<|endoftext|>", "<|im_start|>")
+_LLAMA: Final = ("<|eom_id|>", "<|eot_id|>", "<|end_of_text|>")
+_DEEPSEEK_END: Final = ("<｜end▁of▁sentence｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁end｜>")
+_KIMI_END: Final = ("<|im_end|>", "<|tool_calls_section_end|>", "<|tool_call_end|>")
+_MISTRAL_END: Final = ("</s>",)
+_BOX: Final = (("[THINK]", "[/THINK]"), *THINK)
+
+
+def _json(
+    name: str,
+    models: tuple[str, ...],
+    marks: tuple[str, ...],
+    layout: JsonTags,
+    *,
+    reasoning: tuple[tuple[str, str], ...] = THINK,
+    noise: tuple[str, ...] = (),
+    match: tuple[str, ...] = (),
+    bare: Bare | None = None,
+    more: tuple[Entry, ...] = (),
+) -> Dialect:
+    entries = (*(Entry(mark, layout) for mark in marks), *more)
+    starts = tuple(entry.mark for entry in entries)
+    return Dialect(name, models, "json", "J", starts, entries, bare, reasoning, noise, match)
+
+
+def _named(
+    name: str,
+    models: tuple[str, ...],
+    marks: tuple[str, ...],
+    layout: NamedJson,
+    *,
+    reasoning: tuple[tuple[str, str], ...] = THINK,
+    noise: tuple[str, ...] = (),
+    match: tuple[str, ...] = (),
+) -> Dialect:
+    entries = tuple(Entry(mark, layout) for mark in marks)
+    return Dialect(name, models, "named_json", "J", marks, entries, None, reasoning, noise, match)
+
+
+_TOOL_CALL: Final = JsonTags(("</tool_call>",))
+_LIST: Final = JsonTags(("</tool_calls>",))
+_DEEPSEEK: Final = NamedJson("deepseek", ("<｜tool▁calls▁end｜>",))
+_DEEPSEEK_STARTS: Final = ("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>")
+
+_JSON: Final = (
+    _json(
+        "hermes",
+        ("Hermes 2/3", "Qwen2.5", "QwQ", "Qwen3", "Reka Edge", "Arcee Trinity"),
+        ("<tool_call>",),
+        _TOOL_CALL,
+        noise=_CHATML,
+        match=("hermes", "qwen2.5", "qwen-2.5", "qwq", "qwen3", "reka", "trinity"),
+    ),
+    _json(
+        "granite4",
+        ("Granite 4",),
+        ("<tool_call>",),
+        _TOOL_CALL,
+        match=("granite-4",),
+        noise=("<|end_of_text|>",),
+    ),
+    _json(
+        "ernie45",
+        ("ERNIE 4.5 thinking",),
+        ("<tool_call>",),
+        _TOOL_CALL,
+        noise=("<response>", "</response>"),
+        match=("ernie-4.5", "ernie4.5"),
+    ),
+    _json(
+        "longcat",
+        ("LongCat Flash",),
+        ("<longcat_tool_call>",),
+        JsonTags(("</longcat_tool_call>",)),
+        reasoning=(("<longcat_think>", "</longcat_think>"), *THINK),
+        match=("longcat",),
+    ),
+    _json(
+        "tool_use",
+        ("any, by prompt",),
+        ("<tool_use>", "<tool_call>"),
+        JsonTags(("</tool_use>", "</tool_call>")),
+        bare=Bare(known=False, fence=True, untagged=False),
+    ),
+    _json("minimax_m1", ("MiniMax M1",), ("<tool_calls>",), _LIST, match=("minimax-m1",)),
+    _json(
+        "internlm",
+        ("InternLM 2/2.5", "Intern-S1"),
+        ("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
+        JsonTags(("<|action_end|>",)),
+        noise=("<|im_end|>",),
+        match=("internlm", "intern-s1"),
+    ),
+    _json(
+        "granite_20b_fc",
+        ("Granite 20B FC",),
+        ("<function_call>",),
+        JsonTags(("</function_call>",)),
+        noise=("<|endoftext|>",),
+        match=("granite-20b-functioncalling", "granite-20b-function"),
+    ),
+    _json(
+        "gigachat3",
+        ("GigaChat 3",),
+        ("function call<|role_sep|>\n", "<|function_call|>"),
+        JsonTags(),
+        noise=("<|message_sep|>",),
+        match=("gigachat3", "gigachat-3"),
+    ),
+    _json(
+        "mistral_json",
+        ("Mistral 7B v0.3", "Nemo", "Mixtral", "Small 2409"),
+        ("[TOOL_CALLS]",),
+        JsonTags(),
+        reasoning=_BOX,
+        noise=_MISTRAL_END,
+        match=("mistral-7b", "mistral-nemo", "mixtral", "mistral-small-2409"),
+    ),
+    _json(
+        "hunyuan_a13b",
+        ("Hunyuan A13B",),
+        ("<tool_calls>",),
+        _LIST,
+        noise=("<answer>", "</answer>"),
+        match=("hunyuan-a13b",),
+    ),
+    _json("jamba", ("Jamba 1.5/1.6",), ("<tool_calls>",), _LIST, match=("jamba",)),
+    _json(
+        "nemotron_v2",
+        ("Nemotron Nano v2",),
+        ("<TOOLCALL>",),
+        JsonTags(("</TOOLCALL>",)),
+        match=("nemotron-nano-9b-v2", "nemotron-nano-12b-v2", "nemotron-nano-v2"),
+    ),
+    _json(
+        "granite",
+        ("Granite 3.0 to 3.3",),
+        ("<|tool_call|>", "<tool_call>"),
+        JsonTags(("</tool_call>",)),
+        reasoning=(*THINK, ("Here is my thought process:", "Here is my response:")),
+        noise=("<|end_of_text|>",),
+        match=("granite-3", "granite-2", "granite3"),
+    ),
+    _json(
+        "phi4_mini",
+        ("Phi-4 mini", "FireFunction v2"),
+        ("<|tool_call|>",),
+        JsonTags(("<|/tool_call|>",)),
+        more=(Entry("functools[", JsonTags(word=True, keep=1)),),
+        match=("phi-4-mini", "firefunction"),
+    ),
+    _json(
+        "apertus",
+        ("Apertus",),
+        ("<|tools_prefix|>",),
+        JsonTags(("<|tools_suffix|>",), keyed=True),
+        reasoning=(("<|inner_prefix|>", "<|inner_suffix|>"), *THINK),
+        noise=("<|assistant_end|>",),
+        match=("apertus",),
+    ),
+    _json(
+        "cohere",
+        ("Command R7B", "Command A", "Command R+"),
+        ("<|START_ACTION|>",),
+        JsonTags(("<|END_ACTION|>",)),
+        reasoning=(("<|START_THINKING|>", "<|END_THINKING|>"), *THINK),
+        noise=(
+            "<|START_RESPONSE|>",
+            "<|END_RESPONSE|>",
+            "<|START_TEXT|>",
+            "<|END_TEXT|>",
+            "<|END_OF_TURN_TOKEN|>",
+            "<|CHATBOT_TOKEN|>",
+        ),
+        match=("command-r", "command-a", "c4ai"),
+        more=(Entry("Action:", JsonTags(("```",), word=True, quiet=True)),),
+    ),
+)
+
+_NAMED: Final = (
+    _named(
+        "mistral_args",
+        ("Small 3.2", "Magistral", "Devstral", "Ministral 3", "Medium 3.5", "Small 4"),
+        ("[TOOL_CALLS]",),
+        NamedJson("mistral"),
+        reasoning=_BOX,
+        noise=_MISTRAL_END,
+        match=("mistral-small", "magistral", "devstral", "ministral", "mistral-medium", "mistral-large"),
+    ),
+    _named(
+        "deepseek_v3",
+        ("V3", "V3-0324", "R1", "R1-0528"),
+        _DEEPSEEK_STARTS,
+        _DEEPSEEK,
+        noise=_DEEPSEEK_END,
+        match=("deepseek-v3", "deepseek-r1"),
+    ),
+    _named(
+        "deepseek_v31",
+        ("V3.1",),
+        _DEEPSEEK_STARTS,
+        _DEEPSEEK,
+        noise=_DEEPSEEK_END,
+        match=("deepseek-v3.1",),
+    ),
+    _named(
+        "kimi_k2",
+        ("Kimi K2", "K2.5", "K2.6"),
+        ("<|tool_calls_section_begin|>", "<|tool_call_begin|>"),
+        NamedJson("kimi", ("<|tool_calls_section_end|>",)),
+        noise=_KIMI_END,
+        match=("kimi-k2", "kimi_k2"),
+    ),
+    _named(
+        "functionary_v31",
+        ("Functionary v3.1",),
+        ("<function=",),
+        NamedJson("function_tag", ("</function>",)),
+        noise=_LLAMA,
+        match=("functionary-small-v3.1", "functionary-v3.1"),
+    ),
+    Dialect(
+        "functionary_v32",
+        ("Functionary v3.2",),
+        "recipients",
+        "J",
+        (">>>",),
+        noise=_LLAMA,
+        match=("functionary",),
+    ),
+    Dialect(
+        "harmony",
+        ("gpt-oss", "llm-jp 4.1"),
+        "harmony",
+        "J",
+        ("<|start|>", "<|channel|>", " to=functions."),
+        reasoning=(),
+        match=("gpt-oss", "llm-jp-4"),
+    ),
+)
+
+_PYTHON: Final = (
+    Dialect(
+        "pythonic",
+        ("Llama 4", "Llama 3.2 small", "ToolACE", "Gemma 3 by prompt"),
+        "python",
+        "P",
+        ("[name(", "<|python_start|>"),
+        (Entry("<|python_start|>", Python(("<|python_end|>",))),),
+        Bare(known=False, anywhere=False, python=True, untagged=False),
+        noise=(*_LLAMA, "<|eot|>"),
+        match=("llama-4", "toolace", "gemma-3", "llama-3.2-1b", "llama-3.2-3b"),
+    ),
+    Dialect(
+        "olmo3",
+        ("Olmo 3",),
+        "python",
+        "P",
+        ("<function_calls>",),
+        (Entry("<function_calls>", Python(("</function_calls>",), lines=True)),),
+        noise=_CHATML,
+        match=("olmo-3", "olmo3"),
+    ),
+    Dialect(
+        "lfm2",
+        ("LFM2", "LFM2.5"),
+        "python",
+        "P",
+        ("<|tool_call_start|>",),
+        (Entry("<|tool_call_start|>", Python(("<|tool_call_end|>",))),),
+        noise=("<|im_end|>",),
+        match=("lfm2",),
+    ),
+)
+
+_NOTATION: Final = (
+    Dialect(
+        "functiongemma",
+        ("FunctionGemma 270M",),
+        "notation",
+        "O",
+        ("<start_function_call>",),
+        (Entry("<start_function_call>", Notation("<end_function_call>", "<escape>")),),
+        noise=("<end_of_turn>", "<start_function_response>"),
+        match=("functiongemma",),
+    ),
+    Dialect(
+        "gemma4",
+        ("Gemma 4",),
+        "notation",
+        "O",
+        ("<|tool_call>",),
+        (Entry("<|tool_call>", Notation("<tool_call|>", '<|"|>')),),
+        reasoning=(("<|channel>thought\n", "<channel|>"),),
+        noise=("<turn|>", "<|tool_response>", "<eos>"),
+        match=("gemma-4",),
+    ),
+)
+
+_BARE: Final = (
+    Dialect(
+        "llama3_json",
+        ("Llama 3.1/3.2/3.3", "Llama 4 in JSON mode"),
+        "bare",
+        "J",
+        ("<|python_tag|>", "{"),
+        (Entry("<|python_tag|>", JsonTags(("<|eom_id|>", "<|eot_id|>"))),),
+        Bare(known=False, anywhere=False),
+        noise=_LLAMA,
+        match=("llama-3", "llama3", "meta-llama-3"),
+    ),
+    Dialect(
+        "xlam",
+        ("xLAM",),
+        "bare",
+        "J",
+        ("[", "```json", "[TOOL_CALLS]", "<tool_call>"),
+        (Entry("[TOOL_CALLS]", JsonTags()), Entry("<tool_call>", _TOOL_CALL)),
+        Bare(known=False, anywhere=False, fence=True),
+        noise=_CHATML,
+        match=("xlam",),
+    ),
+    Dialect(
+        "fenced_json", ("any, by prompt",), "bare", "J", ("```json",), (), Bare(fence=True, untagged=False)
+    ),
+    Dialect("bare_json", ("any, by prompt",), "bare", "J", ("{", "["), (), Bare()),
+    Dialect("router", ("any, by prompt",), "bare", "J", ("{",), (), Bare(router=True)),
+    Dialect("react", ("any, by prompt",), "react", "J", ("Action:",)),
+)
+
+
+def _union() -> Dialect:
+    """`auto`: the entries of all tagged dialects; where two share a mark, what follows it decides."""
+    rows = (*_JSON, *TAGGED, *_NAMED, *_PYTHON, *_NOTATION, *_BARE)
+    entries: dict[tuple[str, object], Entry] = {}
+    for row in rows:
+        for entry in row.entries:
+            entries.setdefault((entry.mark, entry.layout), entry)
+    encoding: Encoding = "J"
+    return Dialect(
+        "auto",
+        ("decided by the text",),
+        "auto",
+        encoding,
+        tuple(dict.fromkeys(mark for row in rows for mark in row.starts)),
+        tuple(entries.values()),
+        Bare(python=True),
+        tuple(dict.fromkeys(pair for row in rows for pair in row.reasoning if pair[0][0] in "<[")),
+        tuple(dict.fromkeys(mark for row in rows for mark in row.noise if mark.startswith(("<|", "<｜")))),
+    )
+
+
+TABLE: Final[dict[str, Dialect]] = {
+    row.id: row for row in (*_JSON, *TAGGED, *_NAMED, *_PYTHON, *_NOTATION, *_BARE, _union())
+}
+"""Dialect id to row."""
+
+
+def dialects() -> tuple[Dialect, ...]:
+    """Return every dialect that can be read, `auto` last."""
+    return tuple(TABLE.values())

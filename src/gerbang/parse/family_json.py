@@ -1,0 +1,89 @@
+"""Machine of the family "JSON between marks": one object, several, or a list of them."""
+
+from gerbang.parse.block import not_started, recover
+from gerbang.parse.call_object import Draft, call_object, finish_call, keyed_object
+from gerbang.parse.faults import Broken
+from gerbang.parse.layout import JsonTags
+from gerbang.parse.plan import Plan
+from gerbang.parse.reader import Machine, Reader
+from gerbang.parse.scan import upcoming
+
+_STARTS = ("{", "[", "```json", "```")
+_JUNK = ("}", "]", "```", ",", ";")
+
+
+def read(reader: Reader, plan: Plan, layout: JsonTags, mark: str) -> Machine:
+    """Read the block behind `mark`, which was taken."""
+    reader.pos -= layout.keep
+    start, distance = yield from upcoming(reader, _STARTS)
+    if start and start in "[":
+        inner, _ = yield from upcoming(reader, ("{", "[", "]"), distance + 1)
+        if not inner or (layout.word and inner in "]"):
+            start = ""
+    elif start.startswith("```"):
+        inner, _ = yield from upcoming(reader, ("{", "["), distance + len(start))
+        start = start if inner else ""
+    if not start:
+        reader.pos += layout.keep
+        not_started(reader, mark, quiet=layout.quiet)
+        return
+    try:
+        if start == "\0":
+            reader.pos = len(reader.buf)
+            raise Broken("CALL_TRUNCATED")
+        reader.pos += distance + (len(start) if start[0] == "`" else 0)
+        yield from _calls(reader, layout)
+        yield from _end(reader, layout)
+    except Broken as broken:
+        yield from recover(reader, plan, broken)
+
+
+def _calls(reader: Reader, layout: JsonTags) -> Machine:
+    """Read objects and lists until something else stands there."""
+    listed = False
+    while True:
+        char, distance = yield from upcoming(reader, ("{", "[", "]", ",", ";"))
+        if char == "\0":
+            reader.pos = len(reader.buf)
+            if listed:
+                raise Broken("CALL_TRUNCATED")
+            return
+        if listed and (not char or char in "[;"):
+            raise Broken("CALL_SHAPE", "the list holds something that is no call")
+        if not char or (not listed and char in "],"):
+            return
+        reader.pos += distance
+        if char == "{":
+            yield from _one(reader, layout)
+            continue
+        reader.pos += 1
+        if char in "[]":
+            listed = char == "["
+            if not listed and not layout.closes:
+                return
+
+
+def _one(reader: Reader, layout: JsonTags) -> Machine:
+    if layout.keyed:
+        yield from keyed_object(reader)
+        return
+    draft = Draft()
+    yield from call_object(reader, draft)
+    finish_call(reader, draft)
+
+
+def _end(reader: Reader, layout: JsonTags) -> Machine:
+    """Take the end mark, and stray brackets before it. Without it the JSON has ended the block."""
+    if not layout.closes:
+        return
+    while True:
+        mark, distance = yield from upcoming(reader, (*layout.closes, *_JUNK))
+        if mark == "\0":
+            reader.pos = len(reader.buf)
+            return
+        if not mark:
+            reader.unclosed = True
+            return
+        reader.pos += distance + len(mark)
+        if mark in layout.closes:
+            return

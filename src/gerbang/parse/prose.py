@@ -1,0 +1,195 @@
+"""The outer machine: text for the user, thinking, fences, and where calls begin."""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from gerbang.parse import (
+    bare,
+    family_json,
+    family_named,
+    family_notation,
+    family_pairs,
+    family_python,
+    family_xml,
+)
+from gerbang.parse import elements
+from gerbang.parse.caps import MAX_BLANK, MAX_HELD
+from gerbang.parse.layout import Elements, Entry, JsonTags, NamedJson, Notation, PairTags, Python, XmlTags
+from gerbang.parse.plan import FENCE, Meaning, Plan
+from gerbang.parse.reader import Machine, Reader
+from gerbang.parse.scan import upcoming
+from gerbang.parse.thinking import think
+
+Family = Callable[[Reader, Plan, Any, str], Machine]
+_FAMILIES: Final[dict[type, Family]] = {
+    JsonTags: family_json.read,
+    NamedJson: family_named.read,
+    XmlTags: family_xml.read,
+    PairTags: family_pairs.read,
+    Elements: elements.read,
+    Python: family_python.read,
+    Notation: family_notation.read,
+}
+_LINE_TAIL: Final = re.compile(r"(?<![^\n])[ \t]*\Z")
+_TICKS: Final = re.compile(r"`{3,}|\n")
+_TICK_TAIL: Final = re.compile(r"`{1,2}\Z")
+_FENCE_STOPS: Final = frozenset("`\n")
+
+
+def read(reader: Reader, plan: Plan, close: str | None) -> Machine:
+    """Read a whole answer. `close`: the prompt has opened the thinking, and this mark ends it."""
+    yield
+    if close is not None:
+        yield from think(reader, plan, close, prefilled=True)
+        reader.new_line()
+    stops = plan.content.stops | ({"\n"} if plan.line else frozenset())
+    while True:
+        mark = yield from _text(reader, plan, stops)
+        if not mark:
+            return
+        if mark == "\n":
+            yield from bare.read(reader, plan)
+            continue
+        meaning = plan.meanings[mark]
+        if meaning is Meaning.FENCE:
+            yield from _fence(reader, plan)
+            continue
+        before = reader.buf[reader.pos - 1]
+        reader.pos += len(mark)
+        if meaning is Meaning.CALL:
+            reader.begin(len(mark))
+            yield from _call(reader, plan, plan.entries[mark], mark)
+        elif meaning is Meaning.THINK and before not in "`\"'":
+            reader.begin(0)
+            yield from think(reader, plan, plan.closes[mark])
+            if reader.blank and not reader.thinking:
+                reader.new_line()
+        elif meaning is Meaning.END:
+            ahead, _ = yield from upcoming(reader, ())
+            reader.content("" if ahead == "\0" else mark)
+        elif meaning is Meaning.NOISE or (meaning is Meaning.CLOSE and reader.unclosed):
+            reader.unclosed = False
+            if reader.blank:
+                reader.new_line()
+        elif meaning is not Meaning.THINK_END or before in "`\"'":
+            reader.content(mark)
+
+
+def _text(reader: Reader, plan: Plan, stops: frozenset[str]) -> Any:
+    """Show text up to the next mark, which stays. Returns it; a line break stands for an untagged call; "" ends."""
+    while True:
+        buf, pos = reader.buf, reader.pos
+        match = plan.content.search(buf, pos)
+        if match and match.group(1) is None:
+            reader.content(buf[pos : match.end() - 1])
+            reader.pos = match.end() - 1
+            return "\n"
+        if match:
+            reader.content(buf[pos : match.start()])
+            reader.pos = match.start()
+            return match.group(1)
+        end = len(buf)
+        if not reader.ended:
+            end = plan.content.held(buf, pos)
+            if plan.line:
+                tail = _LINE_TAIL.search(buf, max(pos, end - MAX_BLANK), end)
+                end = tail.start() if tail else end
+        reader.content(buf[pos:end])
+        reader.pos = end
+        if reader.ended:
+            return ""
+        if buf[end - 1 : end] != "\n" or not plan.line:
+            reader.rest(stops)
+        yield
+
+
+def _call(reader: Reader, plan: Plan, entries: tuple[Entry, ...], mark: str) -> Machine:
+    """Hand over to the family; where several share the mark, what follows it decides."""
+    layout = entries[0].layout
+    if len(entries) > 1:
+        layout = yield from _choose(reader, entries)
+    yield from _FAMILIES[type(layout)](reader, plan, layout, mark)
+
+
+def _choose(reader: Reader, entries: tuple[Entry, ...]) -> Any:
+    layouts = [entry.layout for entry in entries]
+    for layout in layouts:
+        if isinstance(layout, XmlTags) and layout.call == entries[0].mark:
+            return layout
+    options: dict[str, Any] = {}
+    fallback = layouts[0]
+    for layout in layouts:
+        if isinstance(layout, JsonTags):
+            for char in "{[`":
+                options.setdefault(char, layout)
+        elif isinstance(layout, XmlTags):
+            for start in (layout.call, *layout.inner):
+                options.setdefault(start, layout)
+            if not layout.attributes and layout.call.startswith(entries[0].mark):
+                options.setdefault("{", layout)
+        else:
+            fallback = layout
+    ahead, _ = yield from upcoming(reader, tuple(sorted(options, key=len, reverse=True)))
+    found = options.get(ahead, fallback)
+    python = next((layout for layout in layouts if isinstance(layout, Python)), None)
+    if ahead == "[" and python is not None:
+        inner, _ = yield from upcoming(reader, ("{", "]"), 1)
+        return found if inner in ("{", "]") else python
+    return found
+
+
+def _fence(reader: Reader, plan: Plan) -> Machine:
+    """Show a Markdown fence with all that is in it; in some dialects it may hold calls."""
+    ticks = yield from _ticks(reader)
+    if plan.dialect.bare is not None and plan.dialect.bare.fence:
+        taken = yield from bare.fenced(reader, plan, ticks)
+        if taken:
+            return
+    else:
+        reader.content("`" * ticks)
+    same_line = reader.fence == 0
+    reader.fence = 0
+    fresh = not same_line  # only white space so far on this line
+    while True:
+        buf, pos = reader.buf, reader.pos
+        match = _TICKS.search(buf, pos)
+        tail = None if match or reader.ended else _TICK_TAIL.search(buf, pos)
+        end = match.start() if match else tail.start() if tail else len(buf)
+        fresh = fresh and not buf[pos:end].strip()
+        reader.content(buf[pos:end])
+        reader.pos = end
+        if match is None:
+            if reader.ended:
+                return
+            if not fresh:
+                reader.rest(_FENCE_STOPS)
+            yield
+        elif match.group() == "\n":
+            same_line, fresh = False, True
+            reader.content("\n")
+            reader.pos += 1
+        else:
+            run = yield from _ticks(reader)
+            reader.content("`" * run)
+            if run >= ticks and (same_line or fresh):
+                return
+            fresh = False
+
+
+def _ticks(reader: Reader) -> Any:
+    """Take a run of back ticks and return its length."""
+    count = 0
+    while True:
+        buf, pos = reader.buf, reader.pos
+        end = pos
+        while end < len(buf) and buf[end] == "`":
+            end += 1
+        count += end - pos
+        reader.pos = end
+        if end < len(buf) or reader.ended or count > MAX_HELD:
+            return count
+        yield
+
+
+__all__ = ["FENCE", "read"]

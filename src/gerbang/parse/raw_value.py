@@ -1,0 +1,78 @@
+"""Raw text between tags, up to the end tag that is one.
+
+An end tag inside a value is data unless the next structural tag, or the end of the output, follows it. An opening
+tag inside a value counts only at the start of a line.
+"""
+
+from collections.abc import Generator
+
+from gerbang.parse.arguments_pen import ArgumentsPen
+from gerbang.parse.faults import Broken
+from gerbang.parse.json_text import STOPS
+from gerbang.parse.marks import Marks
+from gerbang.parse.reader import Reader
+from gerbang.parse.scan import upcoming
+
+
+class ValueEnds:
+    """The tags that may end a value, and for each the tags that must follow it (none: it counts by itself)."""
+
+    __slots__ = ("follow", "marks", "stops")
+
+    def __init__(self, follow: dict[str, tuple[str, ...]], line_starts: tuple[str, ...]) -> None:
+        self.follow: dict[str, tuple[str, ...]] = {}
+        for mark, after in follow.items():
+            self.follow[mark] = after
+            self.follow["\n" + mark] = after
+        for mark in line_starts:
+            self.follow["\n" + mark] = ()
+        self.marks = Marks(self.follow)
+        self.stops = self.marks.stops | STOPS
+
+
+def raw_value(
+    reader: Reader, ends: ValueEnds, pen: ArgumentsPen, *, trim: bool
+) -> Generator[None, None, str]:
+    """Hand the value at `pos` to the pen and return the tag that ends it, which stays. Raises Broken.
+
+    `trim`: one line break at each side is markup.
+    """
+    start = trim
+    while True:
+        buf, pos = reader.buf, reader.pos
+        match = ends.marks.search(buf, pos)
+        end = match.start() if match else len(buf) if reader.ended else ends.marks.held(buf, pos)
+        if end > pos:
+            skip = 1 if start and buf[pos] == "\n" else 0
+            start = False
+            if end > pos + skip:
+                pen.add(buf[pos + skip : end])
+            reader.pos = end
+        if match is None:
+            if reader.ended:
+                raise Broken("CALL_TRUNCATED")
+            if pen.streams:
+                reader.rest(ends.stops)
+            yield
+            continue
+        found = match.group(1)
+        mark = found.removeprefix("\n")
+        if not (yield from _counts(reader, ends.follow[found], len(found))):
+            skip = 1 if start and found[0] == "\n" else 0
+            start = False
+            pen.add(found[skip:])
+            reader.pos += len(found)
+            continue
+        if found != mark:
+            if not trim and not ends.follow[found] == ():
+                pen.add("\n")
+            reader.pos += 1
+        return mark
+
+
+def _counts(reader: Reader, after: tuple[str, ...], size: int) -> Generator[None, None, bool]:
+    """Tell whether the tag at `pos` ends the value."""
+    if not after:
+        return True
+    mark, _ = yield from upcoming(reader, after, size)
+    return mark != ""

@@ -1,0 +1,286 @@
+"""The reader of one answer: takes text as it arrives, gives events.
+
+A machine (a generator of one of the families) reads from `buf` at `pos` and yields when it needs more text.
+Time is linear: text is looked at when it arrives; at most the beginning of a mark is looked at again. While a
+machine is in the middle of plain text it sets `stops`, and deltas without any of these characters do not wake it.
+"""
+
+from collections.abc import Generator
+from typing import Any, Final
+
+from gerbang.parse.caps import MAX_CALL, MAX_NAME, MAX_RAW
+from gerbang.parse.events import ArgumentsDelta, CallClosed, CallOpened, Content, Event, ParseFault, Reasoning
+from gerbang.parse.faults import Broken, message_of
+from gerbang.parse.json_value import load_object
+from gerbang.parse.kinds import Offered
+
+Machine = Generator[None, None, None]
+"""A machine: it yields when the text at hand is used up, and ends with the answer."""
+
+_SHORT: Final = 64
+_RUN: Final = 4_096
+_CONTENT, _REASONING, _HELD = -1, -2, -3
+
+
+class Reader:
+    """Reads one answer. Made by `gerbang.parse.reader`; `feed` and `finish` are its public face."""
+
+    __slots__ = (
+        "_base",
+        "_chunks",
+        "_fresh",
+        "_last",
+        "_left",
+        "_machine",
+        "_name",
+        "_out",
+        "_record",
+        "_since",
+        "_size",
+        "_stops",
+        "_text",
+        "_text_kind",
+        "_where",
+        "_whole",
+        "blank",
+        "buf",
+        "ended",
+        "fence",
+        "held",
+        "index",
+        "offered",
+        "pos",
+        "repair",
+        "repaired",
+        "thinking",
+        "truncated",
+        "unclosed",
+    )
+
+    def __init__(self, offered: Offered, *, repair: bool) -> None:
+        self.offered = offered
+        self.repair = repair
+        self.buf = "\n"  # a virtual line break: the answer starts at the start of a line
+        self.pos = 1
+        self.ended = self.truncated = self.repaired = self.thinking = self.unclosed = False
+        self.blank = True  # nothing but white space was shown so far
+        self.held: list[str] = []
+        self._base = self._since = 0
+        self._record: str | None = None
+        self._whole: list[str] = []
+        self.fence = 0
+        self.index = 0
+        self._out: list[Event] = []
+        self._text: list[str] = []
+        self._text_kind = _CONTENT
+        self._name: str | None = None
+        self._chunks: list[str] = []
+        self._fresh: list[str] = []
+        self._size = 0
+        self._stops: frozenset[str] | None = None
+        self._where = _CONTENT
+        self._left = self._last = 0
+        self._machine: Machine | None = None
+
+    def start(self, machine: Machine) -> None:
+        """Set the machine. Once, before any text."""
+        self._machine = machine
+        next(machine)
+
+    # -- public ---------------------------------------------------------------------------------------------
+
+    def feed(self, delta: str) -> list[Event]:
+        """Take the next piece of the answer, any cut, and return the events that it completes.
+
+        Never raises on text. Raises RuntimeError after `finish`.
+        """
+        stops = self._stops
+        if stops is not None and len(delta) < _SHORT and stops.isdisjoint(delta):
+            self._left = left = self._left - 1
+            if left:
+                where = self._where
+                if where >= 0:
+                    self._chunks.append(delta)
+                    return [ArgumentsDelta(where, delta)]
+                if where == _HELD:
+                    self.held.append(delta)
+                    return []
+                if delta:
+                    return [Content(delta) if where == _CONTENT else Reasoning(delta)]
+                return []
+        return self._wake(delta)
+
+    def finish(self, *, truncated: bool = False) -> list[Event]:
+        """Tell that the answer has ended and return the last events.
+
+        `truncated`: it did not end by itself (token limit, broken connection); an unfinished call is refused
+        in either case, and with it nothing that was cut counts. Raises RuntimeError when called twice.
+        """
+        if self.ended:
+            raise RuntimeError("This answer was finished already. Make a new reader for the next one.")
+        self.truncated = truncated
+        self.ended = True
+        events = self._wake("")
+        self.buf, self.pos = "", 0
+        self._chunks.clear()
+        return events
+
+    def _wake(self, delta: str) -> list[Event]:
+        machine = self._machine
+        if machine is None:
+            raise RuntimeError("This answer was finished already. Make a new reader for the next one.")
+        if self._stops is not None:
+            if self._left != self._last:  # plain text went by, so the character before is no line break
+                self.buf, self.pos = "x", 1
+            self._stops = None
+        pos = self.pos
+        self.buf = self.buf[pos - 1 :] + delta
+        self.pos = 1
+        self._base += pos - 1
+        if self._record is not None and len(self._record) < MAX_RAW:
+            self._record += delta[:MAX_RAW]
+        try:
+            machine.send(None)
+        except StopIteration:
+            self._machine = None
+        self._flush_text()
+        self._flush_arguments()
+        out, self._out = self._out, []
+        return out
+
+    # -- for the machines -----------------------------------------------------------------------------------
+
+    def rest(self, stops: frozenset[str], *, hold: bool = False) -> None:
+        """All text is used up in the middle of plain text: sleep until one of `stops` arrives.
+
+        With `hold` the text that goes by is added to `held`, to be shown or read later.
+        """
+        if self.ended or self.pos < len(self.buf):
+            return
+        if self._record is not None and len(self._record) < MAX_RAW:
+            return
+        self._stops = stops
+        self._left = self._last = _RUN
+        if hold:
+            self._where = _HELD
+        elif self._name is not None:
+            self._where = self.index
+        else:
+            self._where = _REASONING if self.thinking else _CONTENT
+
+    def new_line(self) -> None:
+        """What follows counts as the start of a line: only marks that are not shown stood before it."""
+        self._base += self.pos - 1
+        self.buf, self.pos = "\n" + self.buf[self.pos :], 1
+
+    def content(self, text: str) -> None:
+        """Show `text` to the user, or as thinking while `thinking` is set."""
+        if not text:
+            return
+        kind = _REASONING if self.thinking else _CONTENT
+        if kind != self._text_kind:
+            self._flush_text()
+            self._text_kind = kind
+        self._text.append(text)
+        if self.blank and kind == _CONTENT and not text.isspace():
+            self.blank = False
+
+    def open(self, name: str) -> None:
+        """Begin a call. Raises Broken for an impossible name."""
+        if not name or len(name) > MAX_NAME or not name.isprintable():
+            raise Broken("CALL_SHAPE", "the name of the tool is missing, too long or not printable")
+        self._flush_text()
+        self.thinking = False
+        self._name = name
+        self._out.append(CallOpened(self.index, name))
+
+    @property
+    def opened(self) -> str | None:
+        """The name of the call that is open."""
+        return self._name
+
+    def write(self, fragment: str) -> None:
+        """Append to the JSON text of the open call. Raises Broken when it gets too large."""
+        self._fresh.append(fragment)
+        self._size += len(fragment)
+        if self._size > MAX_CALL:
+            raise Broken("CALL_TOO_LARGE", f"more than {MAX_CALL} characters")
+
+    def grow(self, size: int) -> None:
+        """Count text of the open call that is written later. Raises Broken when the call gets too large."""
+        self._size += size
+        if self._size > MAX_CALL:
+            raise Broken("CALL_TOO_LARGE", f"more than {MAX_CALL} characters")
+
+    def so_far(self) -> str:
+        """Return the JSON text of the open call as it stands."""
+        return "".join((*self._whole, *self._chunks, *self._fresh))
+
+    def close(self, arguments: dict[str, Any] | None = None) -> None:
+        """End the open call: its JSON text is complete. Raises Broken when it cannot be trusted."""
+        name = self._name
+        if name is None:
+            raise Broken("CALL_SHAPE", "the name of the tool is missing")
+        self._flush_arguments()
+        text = "".join((*self._whole, *self._chunks))
+        if arguments is None:
+            arguments = load_object(text)
+        self._out.append(CallClosed(self.index, name, arguments, text, self.repaired))
+        self._clear()
+        self.index += 1
+
+    def call(self, name: str, arguments: dict[str, Any], text: str, *, repaired: bool) -> None:
+        """Report a call that was read as a whole. Raises Broken like `open`."""
+        self.open(name)
+        self.repaired = repaired
+        self.write(text)
+        self.close(arguments)
+
+    def begin(self, back: int) -> None:
+        """A block begins `back` characters before `pos`: from here on its text is kept for a fault."""
+        start = self.pos - back
+        self._since = self._base + start
+        self._record = self.buf[start : start + MAX_RAW]
+
+    def raw(self) -> str:
+        """Return the start of the block up to `pos`."""
+        return (self._record or "")[: max(0, self._base + self.pos - self._since)][:MAX_RAW]
+
+    def fault(self, code: str, why: str = "") -> None:
+        """Report what is no call, with the text since `begin`; the open call dies with it."""
+        self._flush_text()
+        self._flush_arguments()
+        index = None
+        if self._name is not None:
+            index = self.index
+            self.index += 1
+        self._clear()
+        self._out.append(ParseFault(index, code, message_of(code, why), self.raw()))
+        self._record = None
+
+    def _clear(self) -> None:
+        self._name = None
+        self.repaired = False
+        self._chunks = []
+        self._whole = []
+        self._fresh = []
+        self._size = 0
+
+    def _flush_text(self) -> None:
+        if self._text:
+            text = "".join(self._text)
+            self._text.clear()
+            self._out.append(Reasoning(text) if self._text_kind == _REASONING else Content(text))
+
+    def _flush_arguments(self) -> None:
+        if self._fresh and self._name is not None:
+            fragment = "".join(self._fresh)
+            self._fresh.clear()
+            if fragment:
+                self._chunks.append(fragment)
+                self._out.append(ArgumentsDelta(self.index, fragment))
+        if len(self._chunks) > _RUN:
+            part = "".join(self._chunks)
+            self._whole.append(part)
+            self._chunks.clear()
+            self._size = sum(map(len, self._whole))
