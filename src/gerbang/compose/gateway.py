@@ -20,6 +20,7 @@ from gerbang.loop.profile import Profile, profile_named
 from gerbang.policy.rules import DenyAll
 from gerbang.ports import ApproverLike, Clock, Store, Tool
 from gerbang.ports import Policy as PolicyPort
+from gerbang.runtime import refusals
 from gerbang.runtime.approvals import Approvals, decide_row
 from gerbang.runtime.batching import run_batch
 from gerbang.runtime.bodies import event, refused_body
@@ -286,7 +287,11 @@ class Gateway:
     ) -> ApprovalRow:
         now = self.clock.now()
         expired = now >= row.expires_at
-        decided = decide_row(row, ApprovalEvent.TIME_OUT if expired else what, by.user, note, now)
+        decided = (
+            decide_row(row, ApprovalEvent.TIME_OUT, None, "", now)
+            if expired
+            else decide_row(row, what, by.user, note, now)
+        )
         proposal = Proposal(row.run_id, "approval", 0, row.key[:12], row.tool)
         body = refused_body(
             by, proposal, approval_id=row.approval_id, approver=by.user, state=decided.state, finished_at=now
@@ -305,18 +310,12 @@ def _with_arguments(row: ApprovalRow, arguments: bytes) -> ApprovalRow:
 
 def _read(text: str) -> tuple[dict[str, Any], CallError | None]:
     if len(text) > MAX_ARGUMENT_BYTES:
-        too_large = CallError(
-            "parse_error",
-            "CALL_TOO_LARGE",
-            f"The arguments are {len(text)} characters; the limit is {MAX_ARGUMENT_BYTES}.",
-            recoverable=True,
-        )
-        return {}, too_large
+        said = f"The arguments are {len(text)} characters; the limit is {MAX_ARGUMENT_BYTES}."
+        return {}, refusals.unreadable("CALL_TOO_LARGE", said)
     arguments, fault = parse.arguments_from_json(text)
-    if fault is not None or arguments is None:
-        code = "CALL_NOT_JSON" if fault is None else fault.code
-        message = "The arguments are not a JSON object." if fault is None else fault.message
-        return {}, CallError("parse_error", code, message, recoverable=True)
+    if arguments is None:
+        code, message = fault or ("CALL_NOT_JSON", "The arguments are not a JSON object.")
+        return {}, refusals.unreadable(code, message)
     return arguments, None
 
 

@@ -117,8 +117,12 @@ class Approvals:
             return Verdict("pending", approval.approval_id, approval, held)
         if approval.state == ApprovalState.GRANTED:
             return self._granted(ticket, held, approval)
-        by = approval.decided_by or "Somebody"
-        error = refusals.not_approved(by, approval.note) if approval.decided_by else refusals.expired()
+        refused = approval.state == ApprovalState.REFUSED
+        error = (
+            refusals.not_approved(approval.decided_by or "Somebody", approval.note)
+            if refused
+            else refusals.expired()
+        )
         return Verdict("refused", approval.approval_id, approval, held, by=approval.decided_by, error=error)
 
     def _granted(self, ticket: "Ticket", held: CallRow, approval: ApprovalRow) -> Verdict:

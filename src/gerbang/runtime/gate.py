@@ -93,11 +93,24 @@ class Gate:
         refused = self._count(session, ticket)
         if refused is not None:
             return await self._refuse(session, proposal, refused, ticket)
+        while ticket.key in self._inflight:
+            row = await self._join(ticket)
+            if row is not None and row.state not in refusals.OPEN:
+                return await self._settled(session, ticket, row)
+        self._inflight[ticket.key] = []
+        try:
+            return await self._first(session, ticket, waiting)
+        finally:
+            for waiter in self._inflight.pop(ticket.key):
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    async def _first(self, session: RunSession, ticket: Ticket, waiting: Waiting | None = None) -> Result:
+        """Take a call on whose key nothing else in this process works."""
         if ticket.decision.decision == "ask":
             return await self._ask(session, ticket, waiting)
-        grant = authorise(
-            ticket.call, ticket.decision, self._context(session, ticket), approved_binding=None, binding=None
-        )
+        context = self._context(session, ticket)
+        grant = authorise(ticket.call, ticket.decision, context, approved_binding=None, binding=None)
         return await self._dispatch(session, ticket, grant)
 
     def decide(self, session: RunSession, proposal: Proposal) -> Decision:
@@ -166,10 +179,10 @@ class Gate:
     async def _ask(self, session: RunSession, ticket: Ticket, waiting: Waiting | None) -> Result:
         """Get a person's decision: from an earlier grant, by asking now, or leave the call pending."""
         row = await self._store.call(ticket.key)
-        if row is not None and (row.state != CallState.PLANNED or row.fingerprint != ticket.fingerprint):
-            if row.state not in refusals.FREE:
-                return await self._settled(session, ticket, row)
+        if row is not None and row.state in refusals.FREE:
             row = None
+        if row is not None and (row.state != CallState.PLANNED or row.fingerprint != ticket.fingerprint):
+            return await self._settled(session, ticket, row)
         verdict = await self._approvals.obtain(session, ticket, row, waiting)
         if verdict.state == "taken" and verdict.row is not None:
             return await self._settled(session, ticket, verdict.row)
@@ -212,30 +225,23 @@ class Gate:
         ticket: Ticket,
         grant: AuthorisedCall | None,
         verdict: Verdict | None = None,
+        over: CallRow | None = None,
     ) -> Result:
-        """Record the intent, run, record the outcome."""
+        """Record the intent, run, record the outcome. `over` is a lost read whose place the call takes."""
         if grant is None:
             return await self._refuse(session, ticket.call.proposal, refusals.stale(), ticket)
-        key = ticket.key
-        if key in self._inflight and verdict is None:
-            return await self._join(session, ticket)
-        self._inflight[key] = []
-        try:
-            started = self._clock.now()
-            row, taken = await self._records.dispatched(session, ticket, grant.attempt, started, verdict)
-            if taken is not None:
-                return await self._settled(session, ticket, taken)
-            execution, cancelled = await self._execute(session, ticket, grant)
-            result = await self._records.finished(session, ticket, row, execution, started, verdict)
-            if execution.late is not None:
-                self._watch(session, ticket, row, execution.late)
-            if cancelled is not None:
-                raise cancelled
-            return result
-        finally:
-            for waiter in self._inflight.pop(key, ()):
-                if not waiter.done():
-                    waiter.set_result(None)
+        started = self._clock.now()
+        attempt = grant.attempt if over is None else over.attempt + 1
+        row, taken = await self._records.dispatched(session, ticket, attempt, started, verdict, over)
+        if taken is not None:
+            return await self._settled(session, ticket, taken)
+        execution, cancelled = await self._execute(session, ticket, grant)
+        result = await self._records.finished(session, ticket, row, execution, started, verdict)
+        if execution.late is not None:
+            self._watch(session, ticket, row, execution.late)
+        if cancelled is not None:
+            raise cancelled
+        return result
 
     def _watch(self, session: RunSession, ticket: Ticket, row: CallRow, late: "asyncio.Future[Any]") -> None:
         """Resolve the UNCERTAIN call when its work comes back after all."""
@@ -271,28 +277,32 @@ class Gate:
             error = refusals.cancelled(read)
             return Execution(Outcome("FAILED" if read else "UNCERTAIN", error=error)), cancelled
 
-    async def _join(self, session: RunSession, ticket: Ticket) -> Result:
-        """Wait for the same call that is in flight in this process, then give its stored result."""
+    async def _join(self, ticket: Ticket) -> CallRow | None:
+        """Wait for the same call that is in flight in this process, and return its row."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._inflight[ticket.key].append(waiter)
         await waiter
-        row = await self._store.call(ticket.key)
-        if row is None:
-            return await self._refuse(session, ticket.call.proposal, refusals.uncertain(), ticket)
-        return await self._settled(session, ticket, row)
+        return await self._store.call(ticket.key)
 
     async def _settled(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:
         """Answer a call whose key is taken: by the stored result, or by the error that says why not."""
         proposal = ticket.call.proposal
         if row.fingerprint != ticket.fingerprint:
-            return await self._refuse(session, proposal, refusals.key_reused(), None)
+            return await self._refuse(session, proposal, refusals.key_reused())
         if row.state in (CallState.SUCCEEDED, CallState.RESOLVED_SUCCEEDED):
             return await self._records.replayed(session, ticket, row)
+        if row.state in refusals.FREE:
+            remembered = session.budget.refused(ticket.fingerprint)
+            if remembered is not None:
+                return await self._refuse(session, proposal, remembered)
+            return await self._first(session, ticket)
         if row.state == CallState.PLANNED:
-            return await self._ask(session, ticket, None)
-        if row.state == CallState.DISPATCHED and row.key in self._inflight and row.run_id == session.run_id:
-            return await self._join(session, ticket)
-        return await self._refuse(session, proposal, refusals.uncertain(), None)
+            return self._pending(session, ticket, Verdict("pending", row.approval_id))
+        if row.state == CallState.DISPATCHED and ticket.call.contract.risk.is_read:
+            context = self._context(session, ticket)  # whoever ran it is gone, and a read changes nothing
+            grant = authorise(ticket.call, ticket.decision, context, approved_binding=None, binding=None)
+            return await self._dispatch(session, ticket, grant, over=row)
+        return await self._refuse(session, proposal, refusals.uncertain())
 
     async def _refuse(
         self,

@@ -11,6 +11,8 @@ import orjson
 from gerbang.limits import RESULT_STORE_BYTES
 from gerbang.values import CallError
 
+_ENCODER = msgspec.json.Encoder()
+
 
 class Output(msgspec.Struct, frozen=True, gc=False):
     """A tool's result as JSON. `value` is plain data, `text` its JSON; `cut` tells that it was shortened."""
@@ -31,7 +33,7 @@ def read_output(returned: Any) -> Output | str:
             returned.close()
         return "The tool returned something to wait for instead of a value."
     try:
-        text = orjson.dumps(returned, default=_plain)
+        text = bytes(memoryview(orjson.dumps(returned, default=_plain)))  # its own buffer is 4 KB or more
     except (TypeError, ValueError, RecursionError):
         return _slow(returned)
     if len(text) > RESULT_STORE_BYTES:
@@ -45,10 +47,10 @@ def _text(returned: str) -> Output:
     cut = len(returned) > RESULT_STORE_BYTES
     value = returned[:RESULT_STORE_BYTES] if cut else returned
     try:
-        return Output(value, orjson.dumps(value), cut)
+        return Output(value, _ENCODER.encode(value), cut)
     except (TypeError, ValueError):  # half surrogate pairs cannot be stored: shown as what they are
         value = value.encode("utf-8", "backslashreplace").decode()
-        return Output(value, orjson.dumps(value), cut)
+        return Output(value, _ENCODER.encode(value), cut)
 
 
 def _slow(returned: Any) -> Output | str:

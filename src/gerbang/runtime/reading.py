@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from gerbang import parse
-from gerbang.limits import MAX_ANSWER_CHARS, MAX_CODE_TEXT
+from gerbang.limits import MAX_ANSWER_CHARS
 from gerbang.ports import Model
+from gerbang.runtime import refusals
 from gerbang.runtime.events import AnswerDelta, ReasoningSeen
 from gerbang.values import CallError
 from gerbang.values.model import (
@@ -109,7 +110,7 @@ class AnswerReader:
                     Asked(None, clean_text(event.name), event.arguments, repaired=event.repaired)
                 )
             elif kind is parse.ParseFault:
-                self._text_calls.append(Asked(None, "", None, _fault(event.code, event.message)))
+                self._text_calls.append(Asked(None, "", None, refusals.unreadable(event.code, event.message)))
             elif kind is parse.Reasoning:
                 self._emit(ReasoningSeen(event.text))
 
@@ -137,7 +138,7 @@ class AnswerReader:
     def _read(self, call: ModelCall) -> Asked:
         arguments, fault = parse.arguments_from_json(call.arguments)
         if fault is not None:
-            return Asked(_id(call.id), clean_text(call.name), None, _fault(fault.code, fault.message))
+            return Asked(_id(call.id), clean_text(call.name), None, refusals.unreadable(*fault))
         return Asked(_id(call.id), clean_text(call.name), arguments, text=call.arguments)
 
 
@@ -173,15 +174,7 @@ def _said(asked: Asked, structured: list[Asked]) -> bool:
     return any(asked.name == other.name and asked.arguments == other.arguments for other in structured)
 
 
-def _fault(code: str, message: str) -> CallError:
-    return CallError(
-        "parse_error",
-        code,
-        message[: 2 * MAX_CODE_TEXT],
-        recoverable=True,
-        suggested_fix="Send the whole call again, as one complete JSON object.",
-    )
-
-
 def _truncated() -> CallError:
-    return _fault("CALL_TRUNCATED", "The answer was cut off inside this call; nothing of it was run.")
+    return refusals.unreadable(
+        "CALL_TRUNCATED", "The answer was cut off inside this call; nothing of it was run."
+    )

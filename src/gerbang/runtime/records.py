@@ -52,9 +52,18 @@ class Records:
             raise
 
     async def dispatched(
-        self, session: RunSession, ticket: "Ticket", attempt: int, at: float, verdict: "Verdict | None"
+        self,
+        session: RunSession,
+        ticket: "Ticket",
+        attempt: int,
+        at: float,
+        verdict: "Verdict | None",
+        over: CallRow | None = None,
     ) -> tuple[CallRow, CallRow | None]:
-        """Record that the call is about to run. Returns its row, and the row that holds its key instead."""
+        """Record that the call is about to run. Returns its row, and the row that holds its key instead.
+
+        `over` is a row whose place the call takes.
+        """
         call = ticket.call
         proposal = call.proposal
         row = CallRow(
@@ -72,10 +81,11 @@ class Records:
             updated_at=at,
         )
         batch = session.batch()
-        if verdict is None:
+        if over is None:
             batch.claims.append(row)
-        else:  # the approval holds the key already
+        else:
             batch.calls.append(row)
+        if verdict is not None:
             batch.approvals.extend(verdict.used(at))
         batch.events.append(
             event("call.dispatched", session.run_id, self._intent(session, ticket, row, verdict))
@@ -88,6 +98,7 @@ class Records:
             raise
         if committed.taken is not None:
             batch.claims.clear()
+            batch.approvals.clear()
             batch.events.pop()
             session.carry = batch
         return row, committed.taken

@@ -2,11 +2,27 @@
 
 from typing import Final
 
+from gerbang.limits import MAX_CODE_TEXT
 from gerbang.values import CallError, Decision
-from gerbang.values.record import FREE_STATES
+from gerbang.values.record import FREE_STATES, CallState
 
 FREE: Final = FREE_STATES
 """Ledger states in which a key may be used again."""
+
+
+OPEN: Final = FREE_STATES | {CallState.PLANNED}
+"""Ledger states in which somebody may take the call up."""
+
+
+def unreadable(code: str, message: str) -> CallError:
+    """Return the error for the text of a call that could not be read."""
+    return CallError(
+        "parse_error",
+        code,
+        message[: 2 * MAX_CODE_TEXT],
+        recoverable=True,
+        suggested_fix="Send the whole call again, its arguments as one complete JSON object.",
+    )
 
 
 def denied(decision: Decision) -> CallError:

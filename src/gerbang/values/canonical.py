@@ -8,12 +8,14 @@ import hashlib
 import math
 from typing import Any, Final
 
+import msgspec
 import orjson
 
 from gerbang.limits import MAX_ARGUMENT_DEPTH
 
-_SORT: Final = orjson.OPT_SORT_KEYS
+_ENCODER: Final = msgspec.json.Encoder(order="sorted")  # exact buffers: orjson's keep 4 KB each
 _SAFE: Final = 9_007_199_254_740_992
+_MAX_PATH: Final = 500
 
 
 class NotCanonical(ValueError):
@@ -33,11 +35,14 @@ def canonical(value: Any, *, max_depth: int = MAX_ARGUMENT_DEPTH) -> bytes:
     """
     if _plain(value, max_depth):
         try:
-            return orjson.dumps(value, option=_SORT)
+            return _ENCODER.encode(value)
         except (TypeError, ValueError):
             pass  # a lone surrogate: the slow path says where
     out: list[str] = []
-    _write(value, out, "", max_depth)
+    try:
+        _write(value, out, max_depth)
+    except NotCanonical as error:
+        raise NotCanonical(error.code, error.path[:_MAX_PATH], str(error)) from None
     return "".join(out).encode()
 
 
@@ -67,72 +72,88 @@ def _plain(value: Any, depth: int) -> bool:
     return False
 
 
-def _write(value: Any, out: list[str], path: str, depth: int) -> None:
+def _write(value: Any, out: list[str], depth: int) -> None:
     if value is None or isinstance(value, bool):
         out.append("null" if value is None else "true" if value else "false")
     elif isinstance(value, str):
-        out.append(_string(value, path))
+        out.append(_string(value))
     elif isinstance(value, int):
-        out.append(_integer(value, path))
+        out.append(_integer(value))
     elif isinstance(value, float):
-        out.append(_number(value, path))
+        out.append(_number(value))
     elif depth <= 0:
-        raise NotCanonical("CALL_TOO_DEEP", path, "The value is nested too deeply.")
+        raise NotCanonical("CALL_TOO_DEEP", "", "The value is nested too deeply.")
     elif isinstance(value, dict):
-        _write_object(value, out, path, depth)
+        _write_object(value, out, depth)
     elif isinstance(value, list | tuple):
         out.append("[")
         for index, item in enumerate(value):
             if index:
                 out.append(",")
-            _write(item, out, f"{path}/{index}", depth - 1)
+            _write_part(index, item, out, depth)
         out.append("]")
     else:
-        raise NotCanonical("NOT_JSON", path, f"A {type(value).__name__} is not a JSON value.")
+        raise NotCanonical("NOT_JSON", "", f"A {type(value).__name__} is not a JSON value.")
 
 
-def _write_object(value: dict[Any, Any], out: list[str], path: str, depth: int) -> None:
+def _write_object(value: dict[Any, Any], out: list[str], depth: int) -> None:
     for key in value:
         if not isinstance(key, str):
-            raise NotCanonical("NOT_JSON", path, "Object keys must be strings.")
+            raise NotCanonical("NOT_JSON", "", "Object keys must be strings.")
     out.append("{")
     first = True
     for key in sorted(value, key=lambda k: k.encode("utf-16-be", "surrogatepass")):
         if not first:
             out.append(",")
         first = False
-        out.append(_string(key, path))
+        out.append(_string(key))
         out.append(":")
-        _write(value[key], out, f"{path}/{key}", depth - 1)
+        _write_part(key, value[key], out, depth)
     out.append("}")
 
 
-def _string(value: str, path: str) -> str:
+def _write_part(name: str | int, value: Any, out: list[str], depth: int) -> None:
+    """Write a member. The pointer is put together on the way out of an error: a good value pays nothing."""
+    try:
+        _write(value, out, depth - 1)
+    except NotCanonical as error:
+        part = str(name)[:_MAX_PATH].encode("utf-8", "replace").decode()
+        error.path = "/" + part.replace("~", "~0").replace("/", "~1") + error.path
+        raise
+
+
+def _string(value: str) -> str:
     try:
         return orjson.dumps(value).decode()
     except (TypeError, ValueError):
-        raise NotCanonical("BAD_UNICODE", path, "The text holds half a surrogate pair.") from None
+        raise NotCanonical("BAD_UNICODE", "", "The text holds half a surrogate pair.") from None
 
 
-def _integer(value: int, path: str) -> str:
+def _integer(value: int) -> str:
     try:
         return int.__repr__(value)
     except ValueError:  # the interpreter bounds the digits it converts
-        raise NotCanonical("NOT_A_NUMBER", path, "The integer has too many digits.") from None
+        raise NotCanonical("NOT_A_NUMBER", "", "The integer has too many digits.") from None
 
 
-def _number(value: float, path: str) -> str:
+def _number(value: float) -> str:
+    """Write a number as ECMAScript does: the shortest digits, a plain decimal from 1e-6 to below 1e21."""
     if not math.isfinite(value):
-        raise NotCanonical("NOT_A_NUMBER", path, "NaN and infinities are not JSON numbers.")
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
-    text = repr(value)
-    if "e" not in text:
-        return text
-    mantissa, exponent = text.split("e")
-    power = int(exponent)
-    if -7 <= power < 0:  # ECMAScript writes 0.000001, Python 1e-06
-        sign = "-" if mantissa.startswith("-") else ""
-        digits = mantissa.lstrip("-").replace(".", "")
-        return f"{sign}0.{'0' * (-power - 1)}{digits}"
-    return f"{mantissa.removesuffix('.0')}e{'+' if power > 0 else '-'}{abs(power)}"
+        raise NotCanonical("NOT_A_NUMBER", "", "NaN and infinities are not JSON numbers.")
+    if value == 0:
+        return "0"
+    sign = "-" if value < 0 else ""
+    mantissa, _, exponent = float.__repr__(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
+    digits = digits.rstrip("0")
+    if len(digits) <= point <= 21:
+        return f"{sign}{digits}{'0' * (point - len(digits))}"
+    if 0 < point <= 21:
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    tail = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{tail}e{'+' if point > 0 else '-'}{abs(point - 1)}"

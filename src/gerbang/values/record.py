@@ -4,7 +4,6 @@ Audit events are redacted and chained; the other rows are working state, needed 
 """
 
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct
 
@@ -157,4 +156,14 @@ class Committed(Struct, frozen=True, gc=False):
 FREE_STATES = frozenset({CallState.FAILED, CallState.CANCELLED, CallState.REFUSED, CallState.RESOLVED_FAILED})
 """States in which a key may be claimed again: the effect is known not to have happened."""
 
-JsonObject = dict[str, Any]
+
+def frees(holder: CallRow, claim: CallRow) -> bool:
+    """Tell whether the row that holds a key gives way to a claim.
+
+    It does when its effect is known not to have happened, and when it only holds the key for the very
+    approval that the claim uses: two users of one approval then meet here, and the second is refused.
+    """
+    if holder.state in FREE_STATES:
+        return True
+    held = holder.state == CallState.PLANNED and holder.approval_id is not None
+    return held and claim.state == CallState.DISPATCHED and claim.approval_id == holder.approval_id

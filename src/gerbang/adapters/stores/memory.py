@@ -9,7 +9,6 @@ from gerbang.adapters.stores.writing import check_text, renewed_call, renewed_ru
 from gerbang.audit.chain import extend, start
 from gerbang.errors import StoreError
 from gerbang.values.record import (
-    FREE_STATES,
     AnswerRow,
     ApprovalRow,
     Batch,
@@ -18,6 +17,7 @@ from gerbang.values.record import (
     EventRow,
     NewEvent,
     RunRow,
+    frees,
 )
 
 _DIGEST = 32
@@ -105,7 +105,7 @@ class MemoryStore:
         mine: dict[str, CallRow] = {}
         for row in claims:
             holder = self._calls.get(row.key)
-            if holder is not None and holder.state not in FREE_STATES:
+            if holder is not None and not frees(holder, row):
                 return holder
             if row.key in mine:
                 return mine[row.key]

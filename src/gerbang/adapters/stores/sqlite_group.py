@@ -9,7 +9,7 @@ from msgspec.structs import astuple
 from gerbang.adapters.stores import statements
 from gerbang.adapters.stores.sqlite_heads import Heads
 from gerbang.audit.chain import extend
-from gerbang.values.record import FREE_STATES, Batch, CallRow, Committed
+from gerbang.values.record import Batch, CallRow, Committed, frees
 
 Params = tuple[Any, ...]
 _KEY: Final = 0  # place of the key in a call's parameters
@@ -151,7 +151,7 @@ class _InTurn(_Together):
             if found is None:
                 continue
             holder = CallRow(*found)
-            if holder.state not in FREE_STATES:
+            if not frees(holder, CallRow(*row)):
                 return holder
             freed.append((key,))
         # New rows, not the old ones changed: calls are listed in the order of their rows.
