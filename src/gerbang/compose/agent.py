@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from gerbang import parse
 from gerbang.compose.events import AgentEvent, Finished, RunResult
 from gerbang.compose.gateway import Gateway
+from gerbang.compose.runs import check_place
 from gerbang.errors import UsageError
 from gerbang.limits import (
     CONTEXT_TOKENS,
@@ -23,7 +24,8 @@ from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile, profile_named
 from gerbang.ports import Model
 from gerbang.runtime.driver import RunDriver, RunSettings, new_run_id
-from gerbang.values import Message, Principal, ToolCall
+from gerbang.runtime.session import RunMemory
+from gerbang.values import LOCAL, Message, Principal, ToolCall
 from gerbang.values.text import clean_text
 
 _QUEUE = 1_000
@@ -150,6 +152,7 @@ class Agent:
         emit: Callable[[AgentEvent], None] | None,
     ) -> RunResult:
         gateway = self.gateway
+        check_place(principal or LOCAL, None, 1, None, purpose, intent)
         deadline = None if self._deadline_s is None else gateway.clock.monotonic() + self._deadline_s
         session = gateway.session(
             new_run_id(),
@@ -158,7 +161,9 @@ class Agent:
             intent=intent,
             profile=self.profile,
             lang=self.lang,
-            budget=Budget(max_calls=self._max_calls, max_repeats=self._max_repeats, deadline=deadline),
+            memory=RunMemory(
+                Budget(max_calls=self._max_calls, max_repeats=self._max_repeats, deadline=deadline)
+            ),
             emit=emit,
         )
         settings = RunSettings(

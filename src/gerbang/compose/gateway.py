@@ -10,6 +10,7 @@ from gerbang import parse
 from gerbang.adapters.clock import SystemClock
 from gerbang.approval.machine import ApprovalEvent
 from gerbang.compose.policy import Policy
+from gerbang.compose.runs import CallerRuns, check_place
 from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.wire import check_name
 from gerbang.errors import ContractError, UsageError
@@ -27,7 +28,7 @@ from gerbang.runtime.bodies import event, refused_body
 from gerbang.runtime.driver import new_run_id
 from gerbang.runtime.executor import Executor
 from gerbang.runtime.gate import Gate
-from gerbang.runtime.session import RunSession
+from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.threads import SyncPool
 from gerbang.values import LOCAL, CallError, Contract, Decision, Principal, Proposal, Result, StepId
 from gerbang.values.canonical import NotCanonical, canonical
@@ -35,7 +36,6 @@ from gerbang.values.record import ApprovalRow, Batch, RunRow, RunState
 from gerbang.values.text import clean_text
 
 _OMITTED: Final = object()
-_MAX_SESSIONS: Final = 4_096
 
 
 class Gateway:
@@ -75,7 +75,7 @@ class Gateway:
         self._approver = approver
         self._executor = Executor(bodies, SyncPool())
         self._gate: Gate | None = None
-        self._sessions: dict[str, RunSession] = {}
+        self._runs = CallerRuns()
 
     async def __aenter__(self) -> "Gateway":
         await self.store.open()
@@ -127,7 +127,7 @@ class Gateway:
         of the call: the same place with the same arguments gives the stored result (`replayed`).
         `key` is an idempotency key of the caller's own. Raises UsageError and StoreError.
         """
-        session = await self._session(run_id, principal, purpose, intent)
+        session = await self._session(run_id, principal, purpose, intent, step_id, key)
         proposal = self._propose(session, tool, arguments, step_id, 0)
         return await self.gate.call(session, proposal, key=key)
 
@@ -143,7 +143,7 @@ class Gateway:
         max_parallel: int = MAX_PARALLEL,
     ) -> list[Result]:
         """Make the calls of one answer: reads side by side, the others in order; results in call order."""
-        session = await self._session(run_id, principal, purpose, intent)
+        session = await self._session(run_id, principal, purpose, intent, step_id, key)
         proposals = [
             self._propose(session, tool, arguments, step_id, ordinal)
             for ordinal, (tool, arguments) in enumerate(calls)
@@ -165,8 +165,14 @@ class Gateway:
 
         A call that a layer before policy refuses is denied with that layer's error code as its reason.
         """
-        session = self._sessions.get(run_id or "") or self.session(
-            run_id or "dry", principal=principal, purpose=purpose, intent=intent
+        who = principal or LOCAL
+        check_place(who, run_id, step_id, None, purpose, intent)
+        session = self.session(
+            run_id or "dry",
+            principal=who,
+            purpose=purpose,
+            intent=intent,
+            memory=self._runs.known(run_id, who),
         )
         return self.gate.decide(session, self._propose(session, tool, arguments, step_id, 0))
 
@@ -212,15 +218,15 @@ class Gateway:
         intent: str | None = None,
         profile: Profile | None = None,
         lang: str = "en",
-        budget: Budget | None = None,
+        memory: RunMemory | None = None,
         emit: Any = None,
     ) -> RunSession:
-        """Return what a run carries from call to call."""
+        """Return what carries one call, or one agent's run, down the street."""
         return RunSession(
             run_id=run_id,
             principal=principal or LOCAL,
             catalogue=self.catalogue.for_intent(intent),
-            budget=budget or Budget(),  # whoever has an own loop has own budgets
+            memory=memory or RunMemory(Budget()),
             profile=profile or profile_named("gateway"),
             lang=lang,
             purpose=purpose,
@@ -229,29 +235,25 @@ class Gateway:
         )
 
     async def _session(
-        self, run_id: str | None, principal: Principal | None, purpose: str | None, intent: str | None
+        self,
+        run_id: str | None,
+        principal: Principal | None,
+        purpose: str | None,
+        intent: str | None,
+        step_id: StepId,
+        key: str | None = None,
     ) -> RunSession:
-        """Return the run's session; the first call of a run records its start."""
+        """Return the session of a call; the first call of a run records its start."""
         _ = self.gate
         who = principal or LOCAL
-        known = self._sessions.get(run_id) if run_id is not None else None
-        if known is not None:
-            if (known.principal.tenant, known.principal.user) != (who.tenant, who.user):
-                raise UsageError(f"Run {run_id!r} belongs to somebody else.")
-            known.principal, known.purpose = who, purpose
-            known.catalogue = self.catalogue.for_intent(intent)
-            return known
-        name = clean_text(run_id) if run_id else new_run_id()
-        session = self.session(name, principal=who, purpose=purpose, intent=intent)
-        if run_id is not None:
-            while len(self._sessions) >= _MAX_SESSIONS:
-                self._sessions.pop(next(iter(self._sessions)))
-            self._sessions[name] = session
-        earlier = None if run_id is None or self.store.immediate else await self.store.run(name)
-        if earlier is not None and (earlier.tenant, earlier.user) != (who.tenant, who.user):
-            self._sessions.pop(name, None)
-            raise UsageError(f"Run {run_id!r} belongs to somebody else.")
-        if earlier is None:
+        check_place(who, run_id, step_id, key, purpose, intent)
+        name, memory, first = run_id, None, True
+        if name is None:
+            name = new_run_id()
+        else:
+            memory, first = await self._runs.memory(name, who, self.store)
+        session = self.session(name, principal=who, purpose=purpose, intent=intent, memory=memory)
+        if first:
             now = self.clock.now()
             state = RunState.RUNNING if run_id is None else RunState.OPEN
             row = RunRow(name, who.tenant, who.user, state, now, now, profile="gateway")

@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import UNSET
@@ -66,7 +66,7 @@ class Executor:
             else:
                 loop = asyncio.get_running_loop()
                 settled = loop.create_future()
-                work = loop.create_task(_body(tool.invoke(call.arguments, authorised.context), settled))
+                work = loop.create_task(_body(tool, authorised, settled))
         except TooManyLate:
             return _failed(read, _too_many(), "none")
         try:
@@ -137,10 +137,12 @@ class Executor:
         self._pool.close()
 
 
-async def _body(call: Awaitable[Any], settled: "asyncio.Future[None]") -> Any:
+async def _body(tool: Tool, authorised: AuthorisedCall, settled: "asyncio.Future[None]") -> Any:
     """Run the tool and wake the waiting gate in the same turn of the event loop."""
     try:
-        return await call
+        return await tool.invoke(authorised.call.arguments, authorised.context)
+    except SystemExit:  # a tool may end itself, not the program
+        raise RuntimeError("the tool raised SystemExit") from None
     finally:
         _set(settled)
 

@@ -160,7 +160,7 @@ class Gate:
             run_id=session.run_id,
             repaired=call.proposal.repaired,
             coerced=bool(call.coerced),
-            tainted_run=session.tainted,
+            tainted_run=session.memory.tainted,
             calls_before=budget.calls,
             calls_of_tool=budget.calls_of(call.contract.name),
             time=self._clock.now(),

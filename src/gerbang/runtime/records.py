@@ -125,7 +125,7 @@ class Records:
         now = self._clock.now()
         stored = output.text if output is not None and outcome.error is None else b""
         if outcome.error is not None:
-            stored = _ERRORS.encode(outcome.error)
+            stored = _stored_error(outcome.error)
         state = advance(CallState.DISPATCHED, _AFTER[outcome.state])
         done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
         error = outcome.error
@@ -174,7 +174,9 @@ class Records:
         what = LedgerEvent.LEARN_HAPPENED if happened else LedgerEvent.LEARN_NOT_HAPPENED
         state = advance(CallState.UNCERTAIN, what)
         error, output, now = execution.outcome.error, execution.output, self._clock.now()
-        stored = _ERRORS.encode(error) if error is not None else b"" if output is None else output.text
+        stored = b"" if output is None else output.text
+        if error is not None:
+            stored = _stored_error(error)
         _, shown = self._show(session, ticket, execution.outcome, output)
         done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
         body = refused_body(
@@ -223,7 +225,7 @@ class Records:
             text = output.text.decode()
         taint = label(contract.name, contract.risk, text)
         if taint.trust_level == "external":
-            session.tainted = True
+            session.memory.tainted = True
         return taint, show_result(output, contract, taint, session.profile, session.texts)
 
     async def refused(
@@ -262,7 +264,7 @@ class Records:
             if verdict.held is not None:  # the key was held for the approval; it is free again
                 state = advance(CallState.PLANNED, LedgerEvent.REFUSE)
                 batch.calls.append(
-                    replace(verdict.held, state=state, result=_ERRORS.encode(error), updated_at=now)
+                    replace(verdict.held, state=state, result=_stored_error(error), updated_at=now)
                 )
         body = refused_body(session.principal, proposal, **facts)
         batch.events.append(event("call.refused", session.run_id, body))
@@ -272,16 +274,8 @@ class Records:
     async def replayed(self, session: RunSession, ticket: "Ticket", row: CallRow) -> Result:
         """Record that a stored result was given again, and return it with this run's taint."""
         contract, proposal = ticket.call.contract, ticket.call.proposal
-        output: Output | None = None
-        error: CallError | None = None
-        try:
-            value = msgspec.json.decode(row.result)
-            output = Output(value, row.result)
-        except msgspec.DecodeError:
-            error = refusals.uncertain()
-        if output is not None and isinstance(output.value, dict) and "error_type" in output.value:
-            error = msgspec.convert(output.value, CallError, strict=False)
-        outcome = Outcome("SUCCEEDED", None if output is None or error else output.value, error)
+        output, error = _read_stored(row.result)
+        outcome = Outcome("SUCCEEDED", None if output is None else output.value, error)
         taint, shown = self._show(session, ticket, outcome, output)
         body = refused_body(
             session.principal,
@@ -334,3 +328,18 @@ class Records:
             state=row.state,
             started_at=row.updated_at,
         )
+
+
+def _stored_error(error: CallError) -> bytes:
+    """Return an error as it is stored. No JSON begins with `!`: a tool's data cannot look like one."""
+    return b"!" + _ERRORS.encode(error)
+
+
+def _read_stored(stored: bytes) -> tuple[Output | None, CallError | None]:
+    """Return a stored result, or the stored error."""
+    try:
+        if stored[:1] == b"!":
+            return None, msgspec.json.decode(stored[1:], type=CallError)
+        return Output(msgspec.json.decode(stored), stored), None
+    except msgspec.MsgspecError:
+        return None, refusals.uncertain()

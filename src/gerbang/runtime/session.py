@@ -15,10 +15,20 @@ def _nowhere(_: Any) -> None:
     """Swallow an event that nobody asked for."""
 
 
+class RunMemory:
+    """What all calls of a run share: its budget, and whether it has read something from outside."""
+
+    __slots__ = ("budget", "tainted")
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.tainted = False
+
+
 class RunSession:
     """Identity, exposure and budget of a run, and the rows that wait for the next commit.
 
-    `tainted` tells that the run has read something from outside. `carry` holds rows that must be
+    `memory` is shared by the sessions of one run. `carry` holds rows that must be
     durable before the next effect; they travel in the same commit. `closing` is the row of a run that
     consists of one call and ends with it. `emit` receives agent events.
     """
@@ -31,11 +41,11 @@ class RunSession:
         "emit",
         "intent",
         "lang",
+        "memory",
         "principal",
         "profile",
         "purpose",
         "run_id",
-        "tainted",
         "texts",
     )
 
@@ -45,7 +55,7 @@ class RunSession:
         run_id: str,
         principal: Principal,
         catalogue: Catalogue,
-        budget: Budget,
+        memory: RunMemory,
         profile: Profile,
         lang: str,
         purpose: str | None = None,
@@ -55,14 +65,14 @@ class RunSession:
         self.run_id = run_id
         self.principal = principal
         self.catalogue = catalogue
-        self.budget = budget
+        self.memory = memory
+        self.budget = memory.budget
         self.profile = profile
         self.lang = lang
         self.texts: Texts = profile.texts(lang)
         self.purpose = purpose
         self.intent = intent
         self.emit = emit or _nowhere
-        self.tainted = False
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
 

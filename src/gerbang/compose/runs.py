@@ -1,0 +1,96 @@
+"""The runs that callers with their own loop drive: whose they are, and what they carry from call to call."""
+
+from typing import Final
+
+from gerbang.errors import UsageError
+from gerbang.loop.budget import Budget
+from gerbang.ports import Store
+from gerbang.runtime.session import RunMemory
+from gerbang.values import Principal, StepId
+
+_MAX_RUNS: Final = 4_096
+_MAX_NAME: Final = 512
+_MAX_STEP: Final = 2**63
+
+
+class CallerRuns:
+    """Remembers the newest runs of this process; older ones are looked up in the store again."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, tuple[tuple[str, str], RunMemory]] = {}
+
+    async def memory(self, run_id: str, who: Principal, store: Store) -> tuple[RunMemory, bool]:
+        """Return what the run carries, and whether this is its first call ever.
+
+        Raises UsageError when the run belongs to another user or tenant.
+        """
+        owner = (who.tenant, who.user)
+        known = self._runs.get(run_id)
+        if known is not None:
+            return self._owned(run_id, known, owner), False
+        row = await store.run(run_id)
+        if row is not None and (row.tenant, row.user) != owner:
+            raise _foreign(run_id)
+        known = self._runs.get(run_id)  # somebody was faster meanwhile
+        if known is not None:
+            return self._owned(run_id, known, owner), False
+        memory = RunMemory(Budget())  # whoever has an own loop has own budgets
+        while len(self._runs) >= _MAX_RUNS:
+            self._runs.pop(next(iter(self._runs)))
+        self._runs[run_id] = (owner, memory)
+        return memory, row is None
+
+    def known(self, run_id: str | None, who: Principal) -> RunMemory | None:
+        """Return what a run carries that this process knows and that belongs to `who`."""
+        known = self._runs.get(run_id or "")
+        return known[1] if known is not None and known[0] == (who.tenant, who.user) else None
+
+    @staticmethod
+    def _owned(run_id: str, known: tuple[tuple[str, str], RunMemory], owner: tuple[str, str]) -> RunMemory:
+        if known[0] != owner:
+            raise _foreign(run_id)
+        return known[1]
+
+
+def check_place(
+    who: Principal,
+    run_id: str | None,
+    step_id: StepId,
+    key: str | None,
+    purpose: str | None,
+    intent: str | None,
+) -> None:
+    """Raise UsageError unless everything that names a call can be recorded."""
+    names = {
+        "run_id": run_id,
+        "key": key,
+        "purpose": purpose,
+        "intent": intent,
+        "principal.user": who.user,
+        "principal.tenant": who.tenant,
+        "principal.agent": who.agent,
+    }
+    if type(step_id) is int:
+        if not -_MAX_STEP <= step_id < _MAX_STEP:
+            raise UsageError("step_id is too large a number.")
+    else:
+        names["step_id"] = step_id  # type: ignore[assignment]  # whatever it is, it must be a text
+    for label, value in names.items():
+        if value is None and label != "step_id":
+            continue
+        if type(value) is not str or not value or len(value) > _MAX_NAME or not _encodable(value):
+            raise UsageError(f"{label} must be a text of 1 to {_MAX_NAME} characters that can be recorded.")
+
+
+def _encodable(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _foreign(run_id: str) -> UsageError:
+    return UsageError(f"Run {run_id!r} belongs to somebody else. Use another run_id.")
