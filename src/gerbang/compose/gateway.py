@@ -143,7 +143,7 @@ class Gateway:
         max_parallel: int = MAX_PARALLEL,
     ) -> list[Result]:
         """Make the calls of one answer: reads side by side, the others in order; results in call order."""
-        session = await self._session(run_id, principal, purpose, intent, step_id, key)
+        session = await self._session(run_id, principal, purpose, intent, step_id)
         proposals = [
             self._propose(session, tool, arguments, step_id, ordinal)
             for ordinal, (tool, arguments) in enumerate(calls)
