@@ -28,6 +28,7 @@ from gerbang.values.model import (
 from gerbang.values.text import clean_text
 
 _CUT = ("length", "disconnected")
+_LEFT_VISIBLE = "CALL_NOT_STARTED"  # a mark in prose: the text stays in sight, and is no call to answer
 
 
 class Asked(Struct, frozen=True, gc=False):
@@ -109,7 +110,7 @@ class AnswerReader:
                 self._text_calls.append(
                     Asked(None, clean_text(event.name), event.arguments, repaired=event.repaired)
                 )
-            elif kind is parse.ParseFault:
+            elif kind is parse.ParseFault and event.code != _LEFT_VISIBLE:
                 self._text_calls.append(Asked(None, "", None, refusals.unreadable(event.code, event.message)))
             elif kind is parse.Reasoning:
                 self._emit(ReasoningSeen(event.text))
