@@ -300,14 +300,14 @@ def test_body_without_end(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("when", ["before the answer", "within the answer", "while waiting to try again"])
 def test_cancel_closes_the_connection(kind: str, when: str) -> None:
-    script: Script = {
+    scripts: dict[str, Script] = {
         "before the answer": [HANG],
         "within the answer": [head(), FIRST[kind], HANG],
         "while waiting to try again": reply("{}", 503, Retry_After="30"),
-    }[when]
+    }
 
     async def body() -> None:
-        async with playing(script) as server:
+        async with playing(scripts[when]) as server:
             model = opened(kind, server)
             task = asyncio.create_task(ask(model, ModelRequest(ASK)))
             while not server.requests:

@@ -147,7 +147,7 @@ def test_gguf_server_is_ours_alone(smollm2: Path) -> None:
         await stranger.aclose()
         os.kill(child.pid, 9)
         child.kill()
-        assert (await ask(model, ModelRequest(HELLO, max_tokens=4))).done
+        assert (await ask(model, ModelRequest(HELLO, max_tokens=4))).done.usage.output_tokens
         assert vars(model)["_child"].pid != child.pid
         await model.aclose()
 

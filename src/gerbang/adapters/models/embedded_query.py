@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from gerbang.adapters.models.surrogates import whole
 from gerbang.errors import ModelFault
 from gerbang.values.message import Message
 from gerbang.values.model import ToolSpec
@@ -47,7 +48,7 @@ def query_for(messages: Sequence[Message]) -> Query | None:
     start = _latest_request(messages)
     if start is None:
         return None
-    request = messages[start].content.strip()
+    request = whole(messages[start].content).strip()
     if len(request) > MAX_REQUEST_CHARS:
         raise ModelFault(
             f"The embedded model reads requests of at most {MAX_REQUEST_CHARS:,} characters; this one has "
@@ -127,7 +128,7 @@ def _rounds(messages: Sequence[Message], start: int) -> tuple[list[str], set[tup
             made |= {call_key(call.name, call.arguments) for call in message.tool_calls}
         elif message.role in ("tool", "user") and rounds:
             name = message.name or names.get(message.tool_call_id or "", "result")
-            rounds[-1].append({"name": name, "result": _unframed(message.content)[:MAX_RESULT_CHARS]})
+            rounds[-1].append({"name": name, "result": whole(_unframed(message.content)[:MAX_RESULT_CHARS])})
     return [json.dumps(results, ensure_ascii=False) for results in rounds if results], made
 
 
