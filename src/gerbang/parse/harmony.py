@@ -18,7 +18,7 @@ _BODY: Final = Marks((_START, _CHANNEL, *_ENDS))
 _RECIPIENT: Final = re.compile(r"\bto\s*=\s*([^\s<]+)")
 _CHANNEL_NAME: Final = re.compile(r"<\|channel\|>\s*([A-Za-z_]+)")
 _ROLE: Final = re.compile(r"\s*([A-Za-z_.\-]*)")
-_PREFIX: Final = re.compile(r"functions\s*\.\s*")
+_PREFIX: Final = re.compile(r"\Afunctions\s*\.\s*")
 _HEADS: Final = (_START, _CHANNEL, _MESSAGE, _CONSTRAIN, *_ENDS, "to=", "to =", "assistant")
 
 
@@ -58,7 +58,7 @@ def _message(reader: Reader, *, started: bool) -> Machine:
     to = _RECIPIENT.search(header)
     channel = _CHANNEL_NAME.search(header)
     if to is not None:
-        yield from _to(reader, to.group(1), _PREFIX.sub("", header[to.start(1) :].split("<")[0]).strip())
+        yield from _to(reader, to.group(1), _PREFIX.sub("", header[to.start(1) :].split("<")[0], count=1).strip())
         return
     reader.thinking = channel is not None and channel.group(1) == "analysis"
     yield from _text(reader)
@@ -112,7 +112,7 @@ def _text(reader: Reader) -> Machine:
 
 def _to(reader: Reader, recipient: str, plain: str) -> Machine:
     """Read a message to a tool."""
-    name = _PREFIX.sub("", recipient) or plain.split()[0] if plain else recipient
+    name = _PREFIX.sub("", recipient, count=1) or plain.split()[0] if plain else recipient
     if not recipient.startswith("functions") and recipient not in reader.offered.names:
         yield from _drop(reader)
         reader.fault("CALL_NOT_OFFERED", repr(recipient[:64]))

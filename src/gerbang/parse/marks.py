@@ -10,10 +10,10 @@ class Marks:
     __slots__ = ("_firsts", "_longest", "_prefixes", "search", "stops")
 
     def __init__(self, marks: Iterable[str], *, line: str = "") -> None:
-        """`line` is a further pattern to find, outside of group 1."""
+        """`line` is a further pattern to find."""
         ordered = sorted(set(marks), key=len, reverse=True)
         options = "|".join(map(re.escape, ordered)) or r"(?!)"
-        self.search = re.compile(f"({options})|{line}" if line else f"({options})").search
+        self.search = re.compile(f"({options}|{line})" if line else f"({options})").search
         self._prefixes = frozenset(mark[:size] for mark in ordered for size in range(1, len(mark)))
         self._longest = max(map(len, ordered), default=1)
         self.stops = frozenset(mark[0] for mark in ordered)

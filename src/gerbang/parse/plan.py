@@ -1,5 +1,6 @@
 """A row of the dialect table made ready for reading: which mark means what. Built once a dialect."""
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -37,7 +38,7 @@ class Plan:
     closes: dict[str, str]
     content: Marks
     thinking: dict[str, Marks]
-    line: str
+    line: re.Pattern[str] | None
     resync: Marks
     ends: tuple[str, ...]
 
@@ -88,7 +89,7 @@ def plan_of(dialect: str) -> Plan:
         closes,
         Marks(meanings, line=_line(row)),
         thinking,
-        _line(row),
+        re.compile(_line(row)) if _line(row) else None,
         Marks(ends),
         tuple(mark for mark, meaning in meanings.items() if meaning is Meaning.CLOSE),
     )
@@ -118,4 +119,4 @@ def _line(row: Dialect) -> str:
     bare = row.bare
     if bare is None or not (bare.untagged or bare.python):
         return ""
-    return r"(?<![^\n])[ \t]*+[{\[]" if bare.untagged else r"(?<![^\n])[ \t]*+\["
+    return r"\n[ \t]*+[{\[]" if bare.untagged else r"\n[ \t]*+\["

@@ -31,7 +31,6 @@ _FAMILIES: Final[dict[type, Family]] = {
     Python: family_python.read,
     Notation: family_notation.read,
 }
-_LINE_TAIL: Final = re.compile(r"(?<![^\n])[ \t]*\Z")
 _TICKS: Final = re.compile(r"`{3,}|\n")
 _TICK_TAIL: Final = re.compile(r"`{1,2}\Z")
 _FENCE_STOPS: Final = frozenset("`\n")
@@ -80,8 +79,9 @@ def _text(reader: Reader, plan: Plan, stops: frozenset[str]) -> Any:
     """Show text up to the next mark, which stays. Returns it; a line break stands for an untagged call; "" ends."""
     while True:
         buf, pos = reader.buf, reader.pos
-        match = plan.content.search(buf, pos)
-        if match and match.group(1) is None:
+        here = plan.line.match(buf, pos - 1) if plan.line and buf[pos - 1] == "\n" else None
+        match = here or plan.content.search(buf, pos)
+        if match and (here or match.group(1)[0] == "\n"):
             reader.content(buf[pos : match.end() - 1])
             reader.pos = match.end() - 1
             return "\n"
@@ -93,8 +93,7 @@ def _text(reader: Reader, plan: Plan, stops: frozenset[str]) -> Any:
         if not reader.ended:
             end = plan.content.held(buf, pos)
             if plan.line:
-                tail = _LINE_TAIL.search(buf, max(pos, end - MAX_BLANK), end)
-                end = tail.start() if tail else end
+                end = _indent(buf, pos, end)
         reader.content(buf[pos:end])
         reader.pos = end
         if reader.ended:
@@ -102,6 +101,14 @@ def _text(reader: Reader, plan: Plan, stops: frozenset[str]) -> Any:
         if buf[end - 1 : end] != "\n" or not plan.line:
             reader.rest(stops)
         yield
+
+
+def _indent(buf: str, pos: int, end: int) -> int:
+    """Return where the white space that begins the last line starts, if there is nothing else on that line."""
+    if end <= pos or buf[end - 1] not in " \t":
+        return end
+    start = buf.rfind("\n", max(pos - 1, end - MAX_BLANK), end) + 1
+    return start if start >= pos and start and not buf[start:end].strip(" \t") else end
 
 
 def _call(reader: Reader, plan: Plan, entries: tuple[Entry, ...], mark: str) -> Machine:
