@@ -24,26 +24,28 @@ _DIGEST = 32
 
 
 class _Chain:
-    """One run's events, column by column: three lists cost a third of a list of rows."""
+    """One run's events, column by column: lists cost a third of rows. Digests are made when they are read."""
 
-    __slots__ = ("bodies", "digests", "head", "kinds")
+    __slots__ = ("bodies", "digests", "kinds", "run_id")
 
     def __init__(self, run_id: str) -> None:
-        self.head = start(run_id)
+        self.run_id = run_id
         self.kinds: list[str] = []
         self.bodies: list[bytes] = []
-        self.digests = bytearray()
+        self.digests = bytearray(start(run_id))
 
     def append(self, event: NewEvent) -> int:
-        self.head = head = extend(self.head, event.kind, event.body)
         self.kinds.append(event.kind)
         self.bodies.append(event.body)
-        self.digests += head
         return len(self.kinds)
 
-    def row(self, run_id: str, index: int) -> EventRow:
-        digest = bytes(self.digests[index * _DIGEST : (index + 1) * _DIGEST])
-        return EventRow(run_id, index + 1, self.kinds[index], self.bodies[index], digest)
+    def row(self, index: int) -> EventRow:
+        digests = self.digests
+        while len(digests) < (index + 2) * _DIGEST:
+            done = len(digests) // _DIGEST - 1
+            digests += extend(bytes(digests[-_DIGEST:]), self.kinds[done], self.bodies[done])
+        digest = bytes(digests[(index + 1) * _DIGEST : (index + 2) * _DIGEST])
+        return EventRow(self.run_id, index + 1, self.kinds[index], self.bodies[index], digest)
 
 
 class MemoryStore:
@@ -153,9 +155,7 @@ class MemoryStore:
         if chain is None:
             return []
         first = max(after, 0)
-        return [
-            chain.row(run_id, index) for index in range(first, min(len(chain.kinds), first + max(limit, 0)))
-        ]
+        return [chain.row(index) for index in range(first, min(len(chain.kinds), first + max(limit, 0)))]
 
     async def approval(self, approval_id: str) -> ApprovalRow | None:
         """Return one approval request."""
