@@ -195,7 +195,7 @@ class RunDriver:
             session.run_id,
             step_name(step),
             tuple(proposal.name[:128] for proposal in self._proposals),
-            sum(1 for asked in answer.calls if asked.fault is not None),
+            len([asked for asked in answer.calls if asked.fault is not None]),
             len(answer.content),
             answer.finish_reason,
             answer.usage.input_tokens,

@@ -1,8 +1,9 @@
 """From whatever a tool returned to a JSON value of bounded size, or the reason why not."""
 
+import dataclasses
 import inspect
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -28,37 +29,42 @@ def read_output(returned: Any) -> Output | str:
         return _text(returned)
     if inspect.isgenerator(returned) or inspect.isasyncgen(returned) or isinstance(returned, Iterator):
         return "The tool returned a generator instead of a value."
-    if inspect.isawaitable(returned):
+    if inspect.isawaitable(returned):  # also a coroutine that was never started: it is closed, not run
         if inspect.iscoroutine(returned):
             returned.close()
         return "The tool returned something to wait for instead of a value."
     try:
         text = bytes(memoryview(orjson.dumps(returned, default=_plain)))  # its own buffer is 4 KB or more
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError):  # what the tool's own objects raise is a TypeError here
         return _slow(returned)
     if len(text) > RESULT_STORE_BYTES:
         return f"The tool returned {len(text)} bytes of JSON; the limit is {RESULT_STORE_BYTES}."
-    if not _finite(returned, 64):
+    if b"null" in text and not _finite(returned):  # both encoders write NaN as null
         return "The tool returned a number that is not finite."
     return Output(_value(returned, text), text)
 
 
 def _text(returned: str) -> Output:
-    cut = len(returned) > RESULT_STORE_BYTES
-    value = returned[:RESULT_STORE_BYTES] if cut else returned
+    value, cut = returned[:RESULT_STORE_BYTES], len(returned) > RESULT_STORE_BYTES
     try:
-        return Output(value, _ENCODER.encode(value), cut)
+        text = _ENCODER.encode(value)
     except (TypeError, ValueError):  # half surrogate pairs cannot be stored: shown as what they are
         value = value.encode("utf-8", "backslashreplace").decode()
-        return Output(value, _ENCODER.encode(value), cut)
+        text = _ENCODER.encode(value)
+    while len(text) > RESULT_STORE_BYTES:  # escapes and letters beyond ASCII take more than a byte each
+        value, cut = value[: min(len(value) - 1, len(value) * RESULT_STORE_BYTES // len(text))], True
+        text = _ENCODER.encode(value)
+    return Output(value, text, cut)
 
 
 def _slow(returned: Any) -> Output | str:
     """Integers beyond 64 bits are the one thing that JSON has and the fast encoder has not."""
     try:
-        text = msgspec.json.encode(returned, enc_hook=_plain) if not _has_bytes(returned, 64) else b""
-    except (TypeError, ValueError, RecursionError):
+        text = b"" if _has_bytes(returned) else msgspec.json.encode(returned, enc_hook=_plain)
+    except Exception:  # the tool's own objects are asked how they are written, and may raise anything
         text = b""
+    if b"null" in text and not _finite(returned):
+        return "The tool returned a number that is not finite."
     if not text or len(text) > RESULT_STORE_BYTES:
         return f"The tool returned a {type(returned).__name__} that cannot be written as JSON."
     return Output(msgspec.json.decode(text), text)
@@ -66,7 +72,7 @@ def _slow(returned: Any) -> Output | str:
 
 def _value(returned: Any, text: bytes) -> Any:
     """Return plain data: what the caller gets is what is stored, not the tool's live object."""
-    if returned is None or isinstance(returned, bool | int | float):
+    if returned is None or type(returned) in (bool, int, float):
         return returned
     return orjson.loads(text)
 
@@ -75,31 +81,54 @@ def _plain(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value)
     dump = getattr(value, "model_dump", None)
-    if callable(dump):
+    if callable(dump) and not isinstance(value, type):
         return dump(mode="json")
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
+    if isinstance(value, Iterator) or inspect.isawaitable(value):
+        if inspect.iscoroutine(value):
+            value.close()
+        raise TypeError("not a value yet")
+    if isinstance(value, Mapping):
+        return dict(value)
     raise TypeError(type(value).__name__)
 
 
-def _has_bytes(value: Any, depth: int) -> bool:
-    if isinstance(value, bytes | bytearray | memoryview):
-        return True
-    if depth and isinstance(value, dict):
-        return any(_has_bytes(item, depth - 1) for item in value.values())
-    if depth and isinstance(value, list | tuple):
-        return any(_has_bytes(item, depth - 1) for item in value)
-    return False
+def _has_bytes(value: Any) -> bool:
+    return any(isinstance(leaf, bytes | bytearray | memoryview) for leaf in _leaves(value))
 
 
-def _finite(value: Any, depth: int) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if depth and isinstance(value, dict):
-        return all(type(item) is str or _finite(item, depth - 1) for item in value.values())
-    if depth and isinstance(value, list | tuple):
-        return all(type(item) is str or _finite(item, depth - 1) for item in value)
-    return True
+def _finite(value: Any) -> bool:
+    return all(math.isfinite(leaf) for leaf in _leaves(value) if isinstance(leaf, float))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield what stands at the ends of a value. Each container is opened once, so that cycles end."""
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if item is None or isinstance(item, str | int | float | bytes):
+            yield item
+            continue
+        parts = _parts(item)
+        if parts is None:
+            yield item
+        elif id(item) not in seen:
+            seen.add(id(item))
+            stack.extend(parts)
+
+
+def _parts(item: Any) -> Iterable[Any] | None:
+    if isinstance(item, Mapping):
+        return item.values()
+    if isinstance(item, list | tuple | set | frozenset):
+        return item
+    if isinstance(item, msgspec.Struct):
+        return [getattr(item, name) for name in item.__struct_fields__]
+    if dataclasses.is_dataclass(item) or callable(getattr(item, "model_dump", None)):
+        return list(getattr(item, "__dict__", {}).values())
+    return None
 
 
 def output_error(reason: str, effect_happened: bool) -> CallError:

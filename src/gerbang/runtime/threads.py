@@ -15,7 +15,27 @@ from gerbang.limits import MAX_LATE_THREADS, MAX_SYNC_THREADS
 
 
 class TooManyLate(RuntimeError):
-    """So many tools outlived their time-out that no further blocking tool is started."""
+    """No further blocking tool is started: too many outlived their time-out, or no thread can be had."""
+
+
+class _Job:
+    """A function on its way to a thread. `future` gets its result, in the loop that asked for it."""
+
+    __slots__ = ("context", "function", "future", "loop")
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self.function = function
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[Any] = self.loop.create_future()
+        self.context = contextvars.copy_context()
+
+    def run(self) -> None:
+        try:
+            value, error = self.context.run(self.function), None
+        except BaseException as raised:  # carried to the waiting task, whatever it is
+            value, error = None, raised
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self.loop.call_soon_threadsafe(_settle, self.future, value, error)
 
 
 class SyncPool:
@@ -24,7 +44,7 @@ class SyncPool:
     def __init__(self, size: int = MAX_SYNC_THREADS, max_late: int = MAX_LATE_THREADS) -> None:
         self._size = size
         self._max_late = max_late
-        self._jobs: deque[Callable[[], None]] = deque()
+        self._jobs: deque[_Job] = deque()
         self._wake = threading.Condition()
         self._threads = 0
         self._idle = 0
@@ -35,29 +55,40 @@ class SyncPool:
         """Return a future of the function's result. Raises TooManyLate."""
         if self.late >= self._max_late:
             raise TooManyLate
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        context = contextvars.copy_context()
-
-        def job() -> None:
-            try:
-                value, error = context.run(function), None
-            except BaseException as raised:  # carried to the waiting task, whatever it is
-                value, error = None, raised
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(_settle, future, value, error)
-
+        job = _Job(function)
         with self._wake:
             self._jobs.append(job)
-            if self._idle:
+            if len(self._jobs) <= self._idle:  # a thread that was woken counts as idle until it has its job
                 self._wake.notify()
             elif self._threads < self._size:
-                self._threads += 1
-                threading.Thread(target=self._work, name="gerbang-tool", daemon=True).start()
-        return future
+                self._start_thread()
+        return job.future
+
+    def _start_thread(self) -> None:
+        self._threads += 1
+        try:
+            threading.Thread(target=self._work, name="gerbang-tool", daemon=True).start()
+        except RuntimeError:  # the system has no more threads: those that run take the job when they can
+            self._threads -= 1
+            if not self._threads:
+                self._jobs.pop()
+                raise TooManyLate from None
 
     def abandon(self, future: "asyncio.Future[Any]", on_late: Callable[[Any], None] | None = None) -> None:
-        """Count the call as late until its thread comes back; `on_late` then gets the future."""
+        """Count the call as late until its thread comes back; `on_late` then gets the future.
+
+        A function that no thread has begun yet is dropped: it never runs, its future is cancelled, and it
+        does not count as late.
+        """
+        with self._wake:
+            queued = next((job for job in self._jobs if job.future is future), None)
+            if queued is not None:
+                self._jobs.remove(queued)
+        if queued is not None:
+            future.cancel()
+            if on_late is not None:
+                on_late(future)
+            return
         self.late += 1
 
         def back(done: "asyncio.Future[Any]") -> None:
@@ -86,7 +117,7 @@ class SyncPool:
                     self._wake.wait()
                     self._idle -= 1
                 job = self._jobs.popleft()
-            job()
+            job.run()
             del job
 
 
