@@ -1,4 +1,4 @@
-"""Writes the table of dialects into docs/parsing.md from the dialect table; `--check` only says if it is stale."""
+"""Writes the table of dialects into docs/parsing.md; `--check` only says whether it is stale."""
 
 import sys
 from pathlib import Path

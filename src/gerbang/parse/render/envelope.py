@@ -104,6 +104,16 @@ ENVELOPES: Final[dict[str, Envelope]] = {
     "deepseek_v32": Envelope(
         "<function_results>\n<result>%r</result>\n</function_results>", broken=_FUNCTION_RESULTS
     ),
+    "deepseek_v4": Envelope(
+        "<tool_result>%r</tool_result>", broken=("<tool_result>", "</tool_result>", "<｜DSML", "</｜DSML")
+    ),
+    "longcat": Envelope(
+        "<longcat_tool_response>\n%r\n</longcat_tool_response>", broken=("<longcat_", "</longcat_")
+    ),
+    "hunyuan_v3": Envelope(
+        "<tool_responses><tool_response>%r</tool_response></tool_responses>",
+        broken=("<tool_response", "</tool_response", "<tool_call"),
+    ),
     "step3": Envelope(
         "<｜tool_outputs_begin｜><｜tool_output_begin｜>%r<｜tool_output_end｜><｜tool_outputs_end｜>",
         broken=_OUTPUTS,

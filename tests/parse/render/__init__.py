@@ -1,0 +1,1 @@
+"""Tests of writing calls, results and prompts."""
