@@ -25,7 +25,7 @@ def parse_address(text: str, kind: str, example: str, default_url: str | None = 
     """Return the address in `text`. Raises ConfigError with `example` when it has not the right shape."""
     place = max(text.rfind(scheme) for scheme in _SCHEMES)
     model, url = (text[:place], text[place + 1 :]) if place >= 0 else (text, default_url or "")
-    shown = text[:200] if "@" not in url else "(not shown: it may hold a password)"
+    shown = text[:200] if not {"@", "?", "#"} & set(url) else "(not shown: it may hold a secret)"
     if not model.strip() or not url:
         raise ConfigError(f"The address `{kind}:{shown}` is not complete. Write it like {example}.")
     try:
