@@ -16,11 +16,14 @@ _ENCODER = msgspec.json.Encoder()
 
 
 class Output(msgspec.Struct, frozen=True, gc=False):
-    """A tool's result as JSON. `value` is plain data, `text` its JSON; `cut` tells that it was shortened."""
+    """A tool's result as JSON. `value` is plain data, `text` its JSON.
+
+    `total` is the length in characters of a text that was shortened, else 0.
+    """
 
     value: Any
     text: bytes
-    cut: bool = False
+    total: int = 0
 
 
 def read_output(returned: Any) -> Output | str:
@@ -45,16 +48,20 @@ def read_output(returned: Any) -> Output | str:
 
 
 def _text(returned: str) -> Output:
-    value, cut = returned[:RESULT_STORE_BYTES], len(returned) > RESULT_STORE_BYTES
+    value = returned[:RESULT_STORE_BYTES]
+    total = len(returned) if len(returned) > RESULT_STORE_BYTES else 0
     try:
         text = _ENCODER.encode(value)
     except (TypeError, ValueError):  # half surrogate pairs cannot be stored: shown as what they are
         value = value.encode("utf-8", "backslashreplace").decode()
         text = _ENCODER.encode(value)
     while len(text) > RESULT_STORE_BYTES:  # escapes and letters beyond ASCII take more than a byte each
-        value, cut = value[: min(len(value) - 1, len(value) * RESULT_STORE_BYTES // len(text))], True
+        value, total = (
+            value[: min(len(value) - 1, len(value) * RESULT_STORE_BYTES // len(text))],
+            len(returned),
+        )
         text = _ENCODER.encode(value)
-    return Output(value, text, cut)
+    return Output(value, text, total)
 
 
 def _slow(returned: Any) -> Output | str:

@@ -42,7 +42,7 @@ def show_result(output: Output, contract: Contract, taint: Taint, profile: Profi
     limit = min(contract.result_max_chars, profile.result_max_chars)
     if len(text) > limit:
         # a cut may fall inside a credential: what is cut off is masked first, with a margin
-        shown = redact(text[: limit + 8_000])[:limit] + texts.cut.format(total=len(text))
+        shown = redact(text[: limit + 8_000])[:limit] + texts.cut.format(total=output.total or len(text))
     else:
         shown = redact(text)
     return frame(shown, taint) if profile.framing == "framed" else shown
