@@ -72,6 +72,8 @@ class AnswerReader:
         self._reason: FinishReason = "disconnected"
         self._usage = Usage()
         self._overflow = False
+        # a router's answer is one decision: what its text is can be told at the end only
+        self._router = dialect == "router"
 
     def feed(self, event: Any) -> None:
         """Take one event of the model."""
@@ -105,7 +107,8 @@ class AnswerReader:
             kind = type(event)
             if kind is parse.Content:
                 self._content.append(event.text)
-                self._emit(AnswerDelta(event.text))
+                if not self._router:
+                    self._emit(AnswerDelta(event.text))
             elif kind is parse.CallClosed:
                 self._text_calls.append(
                     Asked(None, clean_text(event.name), event.arguments, repaired=event.repaired)
@@ -120,6 +123,8 @@ class AnswerReader:
         cut = self._overflow or self._reason in _CUT
         if self._reader is not None:
             self._take(self._reader.finish(truncated=cut))
+        if self._router:
+            self._route(cut)
         structured = [self._read(call) for call in self._structured]
         if cut and structured and not self._text_calls:
             last = structured[-1]
@@ -135,6 +140,16 @@ class AnswerReader:
             usage=self._usage,
             structured=bool(structured),
         )
+
+    def _route(self, cut: bool) -> None:
+        """Take a whole decision for a tool that nobody offered as a call, so that it can be answered."""
+        content = "".join(self._content)
+        asked = None if cut or self._text_calls else _decision(content)
+        if asked is None:
+            self._emit(AnswerDelta(content))
+        else:
+            self._content.clear()
+            self._text_calls.append(asked)
 
     def _read(self, call: ModelCall) -> Asked:
         arguments, fault = parse.arguments_from_json(call.arguments)
@@ -168,6 +183,16 @@ async def read_answer(
 def _id(text: str | None) -> str | None:
     """Return a server's call id if it is fit to be one."""
     return clean_text(text[:128]) if text else None
+
+
+def _decision(text: str) -> Asked | None:
+    if not text.lstrip().startswith("{"):
+        return None
+    value, _ = parse.arguments_from_json(text)
+    if value is None or value.keys() != {"tool", "input"} or not isinstance(value["tool"], str):
+        return None
+    given = value["input"]
+    return Asked(None, clean_text(value["tool"]), given if isinstance(given, dict) else {"input": given})
 
 
 def _said(asked: Asked, structured: list[Asked]) -> bool:
