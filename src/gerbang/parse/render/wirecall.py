@@ -31,7 +31,7 @@ def wire_calls(calls: Iterable[object]) -> list[WireCall]:
     out = [_wire_call(call, number) for number, call in enumerate(calls, 1)]
     if len(out) > MAX_CALLS_PER_ANSWER:
         raise RenderError(
-            f"{len(out)} calls in one answer; at most {MAX_CALLS_PER_ANSWER} are read. Split them."
+            f"{len(out)} calls in one answer; it may hold {MAX_CALLS_PER_ANSWER}. Split them."
         )
     return out
 
