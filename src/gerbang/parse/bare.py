@@ -113,6 +113,7 @@ def _value(reader: Reader, held: Held) -> Any:
     text = JsonText(repair=reader.repair)
     head = ""
     decided = False
+    begin = len(held.parts)
     while True:
         start = reader.pos
         try:
@@ -122,6 +123,7 @@ def _value(reader: Reader, held: Held) -> Any:
             held.parts.append(reader.buf[start : reader.pos])
             _give_back(reader, held, broken if decided else None)
             return None
+        text.out.clear()  # text that went by while the machine slept is not in it
         held.parts.append(reader.buf[start : reader.pos])
         held.size += reader.pos - start
         if not decided and not text.done:
@@ -133,7 +135,7 @@ def _value(reader: Reader, held: Held) -> Any:
                 reader.content(held.text())
                 return None
         if text.done:
-            return "".join(text.out), text.repaired
+            return _settled("".join(held.parts[begin:]), repaired=text.repaired)
         if reader.ended or held.size > MAX_HELD:
             _give_back(
                 reader,
@@ -144,6 +146,15 @@ def _value(reader: Reader, held: Held) -> Any:
         if text.in_text:
             reader.rest(STOPS, hold=True)
         yield
+
+
+def _settled(raw: str, *, repaired: bool) -> tuple[str, bool]:
+    """Return the JSON text of a complete value that was held."""
+    if not repaired:
+        return raw, False
+    text = JsonText(repair=True)
+    text.run(raw, 0)
+    return "".join(text.out), True
 
 
 def _give_back(reader: Reader, held: Held, broken: Broken | None) -> None:

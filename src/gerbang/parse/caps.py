@@ -18,3 +18,5 @@ MAX_BLANK: Final = 65_536
 """Longest run of white space that is held while it is open what follows."""
 MAX_RAW: Final = 500
 """Longest text that a fault quotes."""
+MAX_INDENT: Final = 256
+"""Most spaces before an untagged call on its line."""

@@ -15,7 +15,8 @@ class Dialect:
 
     `models` are the families that write it (for people), `match` the parts of a model name that point to it
     (lower case), `starts` the marks that begin a call, `reasoning` pairs of marks around thinking, `noise`
-    special tokens that are never shown. `entries` and `bare` are for the readers.
+    special tokens that are never shown,
+    `answers` those of them that begin the answer and so end the thinking. `entries` and `bare` are for the readers.
     """
 
     id: str
@@ -28,3 +29,4 @@ class Dialect:
     reasoning: tuple[tuple[str, str], ...] = (("<think>", "</think>"),)
     noise: tuple[str, ...] = ()
     match: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()

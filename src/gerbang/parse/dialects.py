@@ -29,10 +29,11 @@ def _json(
     match: tuple[str, ...] = (),
     bare: Bare | None = None,
     more: tuple[Entry, ...] = (),
+    answers: tuple[str, ...] = (),
 ) -> Dialect:
     entries = (*(Entry(mark, layout) for mark in marks), *more)
     starts = tuple(entry.mark for entry in entries)
-    return Dialect(name, models, "json", "J", starts, entries, bare, reasoning, noise, match)
+    return Dialect(name, models, "json", "J", starts, entries, bare, reasoning, noise, match, answers)
 
 
 def _named(
@@ -78,6 +79,7 @@ _JSON: Final = (
         _TOOL_CALL,
         noise=("<response>", "</response>"),
         match=("ernie-4.5", "ernie4.5"),
+        answers=("<response>",),
     ),
     _json(
         "longcat",
@@ -135,6 +137,7 @@ _JSON: Final = (
         _LIST,
         noise=("<answer>", "</answer>"),
         match=("hunyuan-a13b",),
+        answers=("<answer>",),
     ),
     _json("jamba", ("Jamba 1.5/1.6",), ("<tool_calls>",), _LIST, match=("jamba",)),
     _json(
@@ -185,6 +188,7 @@ _JSON: Final = (
             "<|CHATBOT_TOKEN|>",
         ),
         match=("command-r", "command-a", "c4ai"),
+        answers=("<|START_RESPONSE|>", "<|START_TEXT|>"),
         more=(Entry("Action:", JsonTags(("```",), word=True, quiet=True)),),
     ),
 )

@@ -45,6 +45,7 @@ def _xml(
     match: tuple[str, ...] = (),
     encoding: Encoding = "X",
     marks: tuple[str, ...] = (),
+    answers: tuple[str, ...] = (),
 ) -> Dialect:
     entries: dict[str, Entry] = {}
     for layout in layouts:
@@ -52,7 +53,17 @@ def _xml(
             entries.setdefault(mark, Entry(mark, layout))
     starts = tuple(mark for mark in entries)
     return Dialect(
-        name, models, "typed_xml", encoding, starts, tuple(entries.values()), None, reasoning, noise, match
+        name,
+        models,
+        "typed_xml",
+        encoding,
+        starts,
+        tuple(entries.values()),
+        None,
+        reasoning,
+        noise,
+        match,
+        answers,
     )
 
 
@@ -194,6 +205,7 @@ TAGGED: Final = (
             "<|im_end|>",
         ),
         match=("kimi-k3",),
+        answers=("<|open|>response<|sep|>",),
     ),
     _xml("minicpm5", ("MiniCPM 5",), (_MINICPM,), noise=("<|im_end|>",), match=("minicpm5", "minicpm-5")),
     _pairs(

@@ -18,6 +18,8 @@ _BODY: Final = Marks((_START, _CHANNEL, *_ENDS))
 _RECIPIENT: Final = re.compile(r"\bto\s*=\s*([^\s<]+)")
 _CHANNEL_NAME: Final = re.compile(r"<\|channel\|>\s*([A-Za-z_]+)")
 _ROLE: Final = re.compile(r"\s*([A-Za-z_.\-]*)")
+_NAMED: Final = re.compile(r"\s*[A-Za-z_?]+(?:\s+(?:to\s*=\s*[^\s<]+|code|json))*\s*<\|")
+_NEAR: Final = 160
 _PREFIX: Final = re.compile(r"\Afunctions\s*\.\s*")
 _HEADS: Final = (_START, _CHANNEL, _MESSAGE, _CONSTRAIN, *_ENDS, "to=", "to =", "assistant")
 
@@ -92,7 +94,10 @@ def _header(reader: Reader) -> Generator[None, None, str | None]:
 
 
 def _text(reader: Reader) -> Machine:
-    """Pass on the text of a message up to its end, which is taken, or the next header."""
+    """Pass on the text of a message up to its end, which is taken, or the next header.
+
+    A mark that nothing structural follows ends nothing: in thinking it is text, elsewhere it is left out.
+    """
     while True:
         buf, pos = reader.buf, reader.pos
         match = _BODY.search(buf, pos)
@@ -100,14 +105,35 @@ def _text(reader: Reader) -> Machine:
         reader.content(buf[pos:end])
         reader.pos = end
         if match is not None:
-            if match.group(1) in _ENDS:
-                reader.pos = match.end()
-            break
+            mark = match.group(1)
+            if (yield from _ends(reader, mark)):
+                reader.pos += len(mark) if mark in _ENDS else 0
+                break
+            reader.content(mark if reader.thinking or mark not in _ENDS else "")
+            reader.pos += len(mark)
+            continue
         if reader.ended:
             break
         reader.rest(_BODY.stops)
         yield
     reader.thinking = False
+
+
+def _ends(reader: Reader, mark: str) -> Generator[None, None, bool]:
+    """Tell whether the mark at `pos` ends a message: a header or the end of the answer follows, or it begins one."""
+    if mark in _ENDS:
+        found, _ = yield from upcoming(reader, (_START, _CHANNEL, *_ENDS), len(mark))
+        return found != ""
+    while True:
+        after = reader.pos + len(mark)
+        at = reader.buf.find("<|", after, after + _NEAR)
+        if at >= 0 and (reader.ended or len(reader.buf) - at >= len(_CONSTRAIN)):
+            return reader.buf.startswith((_CHANNEL, _MESSAGE, _CONSTRAIN), at) and (
+                mark == _START or _NAMED.match(reader.buf, after) is not None
+            )
+        if reader.ended or len(reader.buf) - after > _NEAR:
+            return False
+        yield
 
 
 def _to(reader: Reader, recipient: str, plain: str) -> Machine:

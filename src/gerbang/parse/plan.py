@@ -6,6 +6,7 @@ from enum import Enum
 from functools import cache
 from typing import Final
 
+from gerbang.parse.caps import MAX_INDENT
 from gerbang.parse.dialect import Dialect
 from gerbang.parse.dialects import TABLE
 from gerbang.parse.layout import Elements, Entry, JsonTags, NamedJson, Notation, PairTags, Python, XmlTags
@@ -80,7 +81,7 @@ def plan_of(dialect: str) -> Plan:
     meanings |= {mark: Meaning.END if mark in _AT_END else Meaning.NOISE for mark in row.noise}
     meanings |= dict.fromkeys(entries, Meaning.CALL)
     meanings[FENCE] = Meaning.FENCE
-    thinking = {close: Marks((close, *entries, FENCE)) for close in (*closes.values(), "</think>")}
+    thinking = {close: Marks((close, *row.answers, *entries, FENCE)) for close in (*closes.values(), "</think>")}
     ends = [mark for mark, meaning in meanings.items() if meaning in (Meaning.CLOSE, Meaning.CALL)]
     return Plan(
         row,
@@ -119,4 +120,5 @@ def _line(row: Dialect) -> str:
     bare = row.bare
     if bare is None or not (bare.untagged or bare.python):
         return ""
-    return r"\n[ \t]*+[{\[]" if bare.untagged else r"\n[ \t]*+\["
+    indent = rf"\n[ \t]{{0,{MAX_INDENT}}}+"
+    return indent + (r"[{\[]" if bare.untagged else r"\[")

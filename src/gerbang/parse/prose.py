@@ -14,7 +14,7 @@ from gerbang.parse import (
     family_xml,
 )
 from gerbang.parse import elements
-from gerbang.parse.caps import MAX_BLANK, MAX_HELD
+from gerbang.parse.caps import MAX_HELD, MAX_INDENT
 from gerbang.parse.layout import Elements, Entry, JsonTags, NamedJson, Notation, PairTags, Python, XmlTags
 from gerbang.parse.plan import FENCE, Meaning, Plan
 from gerbang.parse.reader import Machine, Reader
@@ -107,7 +107,7 @@ def _indent(buf: str, pos: int, end: int) -> int:
     """Return where the white space that begins the last line starts, if there is nothing else on that line."""
     if end <= pos or buf[end - 1] not in " \t":
         return end
-    start = buf.rfind("\n", max(pos - 1, end - MAX_BLANK), end) + 1
+    start = buf.rfind("\n", max(pos - 1, end - MAX_INDENT - 1), end) + 1
     return start if start >= pos and start and not buf[start:end].strip(" \t") else end
 
 

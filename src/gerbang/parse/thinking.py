@@ -40,6 +40,9 @@ def think(reader: Reader, plan: Plan, close: str, *, prefilled: bool = False) ->
             reader.pos = match.end()
             reader.thinking = False
             return
+        if mark in plan.dialect.answers and not example:
+            reader.thinking = False
+            return
         if mark == FENCE or example or buf[end - 1] == "`":
             example = example != (mark == FENCE)
             reader.content(mark)
