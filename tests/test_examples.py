@@ -54,7 +54,7 @@ def test_example(name: str, tmp_path: Path) -> None:
         env={**env, "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert (done.returncode, done.stderr) == (0, "")
     rest = done.stdout

@@ -200,6 +200,16 @@ def test_approval(place: Path, keys: list[str], sent: str | None) -> None:
         assert "bo@example.org" in told
 
 
+def test_approval_of_a_single_call(place: Path) -> None:
+    arguments = json.dumps(ASK_MAIL[0][1])
+    with Terminal("call", "mail.send.v1", arguments, *MINE, cwd=place) as at:
+        at.wait_for("Run it?")
+        at.type("y\r")
+        at.wait_for("sent")
+        assert at.end() == 0
+    assert (place / "outbox.txt").read_text() == "ana@example.org: hello\n"
+
+
 def test_ctrl_c_at_the_question(place: Path) -> None:
     with serving(ASK_MAIL, "Fine.") as server, chat(place, server.address) as at:
         at.wait_for("you> ")

@@ -1,12 +1,14 @@
 """Commands that run to their end: what they print, and their exit codes."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from gerbang.config import KEYS, Settings
 from tests.cli.terminal import PROGRAM, environment, gerbang
 
 MINE = ("--python", "mytools:tools")
@@ -223,3 +225,13 @@ def test_bytes_that_are_no_text(place: Path) -> None:
     ran = gerbang("chat", b"\xff", cwd=place)
     assert (ran.code, ran.out) == (2, "")
     assert "not UTF-8" in ran.err
+
+
+def test_the_settings_are_documented() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_text()
+    rows = re.findall(r"^\| `([a-z_]+)` \| (.+?) \|", page, re.MULTILINE)
+    assert [name for name, _ in rows] == list(KEYS)
+    defaults = Settings()
+    for name, shown in rows:
+        value = getattr(defaults, name)
+        assert value is None or shown == f"`{value}`", name
