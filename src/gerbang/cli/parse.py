@@ -123,9 +123,7 @@ def _text(source: BinaryIO) -> Iterator[str]:
         done += len(chunk)
         chars += len(piece)
         if chars > MAX_ANSWER_CHARS:
-            raise UsageError(
-                f"The input is longer than one answer may be ({MAX_ANSWER_CHARS} characters)."
-            )
+            raise UsageError(f"The input is longer than one answer may be ({MAX_ANSWER_CHARS} characters).")
         if piece:
             yield piece
         if not chunk:

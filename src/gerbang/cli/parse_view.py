@@ -73,7 +73,7 @@ def _joined(events: Iterable[Any]) -> Iterator[Any]:
 
 def _block(screen: Screen, title: str, text: str, style: str) -> None:
     shown = printable(text[:_MAX_SHOWN]).strip("\n")
-    if not shown:
+    if not shown.strip():
         return
     screen.line(screen.styled(f"{title}:", style))
     for line in shown.split("\n"):

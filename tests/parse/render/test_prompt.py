@@ -129,6 +129,12 @@ def test_it_is_bounded() -> None:
         "parameters": {"properties": {f"p{i}" * 50: {"enum": ["y" * 1000] * 100} for i in range(500)}},
     }
     assert len(system_prompt([huge] * 1000, "hermes")) < 250_000
+    wide: dict[str, Any] = {"type": "string"}
+    for _ in range(6):
+        fields = [f"k{i}" for i in range(8)]
+        wide = {"type": "object", "required": fields, "properties": dict.fromkeys(fields, wide)}
+    assert len(system_prompt([{"name": "f", "parameters": wide}], "hermes")) < 20_000
+    assert len(example([{"name": "f", "parameters": wide}], "hermes")) < 5_000
     many = [{"name": f"t{i}"} for i in range(205)]
     assert "\n- t199()\n(5 more tools exist and are not listed here.)\n" in system_prompt(many, "hermes")
 
@@ -145,6 +151,7 @@ def test_no_tools() -> None:
         ([{"name": "a"}], "nothing", "en", "Unknown dialect"),
         ([{"name": "a"}], "hermes", "de", "use 'en' or 'id'"),
         ([{"description": "a"}], "hermes", "en", "no usable name"),
+        ([{"name": "a" * 129}], "hermes", "en", "longer than 128"),
         ([{"name": "two words"}], "pythonic", "en", "No example can be written"),
     ],
 )

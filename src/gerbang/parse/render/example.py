@@ -6,8 +6,9 @@ from typing import Any, Final
 from gerbang.parse.render.signature import Tool, resolved
 from gerbang.parse.render.wirecall import WireCall
 
-_MAX_DEPTH: Final = 4
+_MAX_DEPTH: Final = 3
 _MAX_ARGUMENTS: Final = 6
+_MAX_FIELDS: Final = 3
 _MAX_TEXT: Final = 60
 _FORMATS: Final = {
     "date": "2026-01-31",
@@ -22,7 +23,7 @@ _FORMATS: Final = {
 
 def example_call(tool: Tool) -> WireCall:
     """Return a call of `tool` with its required parameters (its first one when none is required)."""
-    properties = tool.properties
+    properties = {key: schema for key, schema in tool.properties.items() if len(key) <= _MAX_TEXT}
     chosen = [key for key in properties if key in tool.required][:_MAX_ARGUMENTS] or list(properties)[:1]
     return WireCall(tool.name, {key: _value(properties[key], tool.parameters, 0) for key in chosen})
 
@@ -56,7 +57,7 @@ def _object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> d
     tool = Tool("", "", schema)
     if depth >= _MAX_DEPTH:
         return {}
-    keys = [key for key in tool.properties if key in tool.required][:_MAX_ARGUMENTS]
+    keys = [key for key in tool.properties if key in tool.required and len(key) <= _MAX_TEXT][:_MAX_FIELDS]
     return {key: _value(tool.properties[key], root, depth + 1) for key in keys}
 
 

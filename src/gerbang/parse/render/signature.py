@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gerbang.parse.render.refusal import RenderError
+from gerbang.limits import MAX_TOOL_NAME
+from gerbang.parse.render.refusal import RenderError, quoted
 
 MAX_DESCRIPTION: Final = 240
 """Characters of a tool's description in its line."""
@@ -15,8 +16,9 @@ MAX_PARAMETERS: Final = 700
 MAX_NOTE: Final = 80
 """Characters of one parameter's description."""
 _MAX_TYPE: Final = 160
-_MAX_DEPTH: Final = 4
+_MAX_DEPTH: Final = 3
 _MAX_CHOICES: Final = 12
+_MAX_FIELDS: Final = 6
 _SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
 """White space, control characters and invisible marks: a description is one plain line."""
 
@@ -59,6 +61,10 @@ def tool_of(given: object) -> Tool:
     if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
         raise RenderError(
             "A tool has no usable name: give {'name': ..., 'description': ..., 'parameters': {...}}."
+        )
+    if len(name) > MAX_TOOL_NAME:
+        raise RenderError(
+            f"The tool name {quoted(name, 40)} is longer than {MAX_TOOL_NAME} characters. Shorten it."
         )
     return Tool(
         name,
@@ -130,7 +136,7 @@ def _type(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> str
     for word in ("anyOf", "oneOf"):
         options = schema.get(word)
         if isinstance(options, list) and options and depth < _MAX_DEPTH:
-            kinds = [_type(resolved(option, root), root, depth + 1) for option in options[:_MAX_CHOICES]]
+            kinds = [_type(resolved(option, root), root, depth + 1) for option in options[:_MAX_FIELDS]]
             return "|".join(dict.fromkeys(kinds))
     kind = schema.get("type")
     if isinstance(kind, list):
@@ -149,10 +155,10 @@ def _object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> s
         return "object"
     required = tool.required
     fields = []
-    for key, value in list(tool.properties.items())[:_MAX_CHOICES]:
+    for key, value in list(tool.properties.items())[:_MAX_FIELDS]:
         kind = _type(resolved(value, root), root, depth + 1)
         fields.append(f"{one_line(str(key), 40)}{'' if key in required else '?'}: {kind}")
-    return "{" + ", ".join(fields) + (", …" if len(tool.properties) > _MAX_CHOICES else "") + "}"
+    return "{" + ", ".join(fields) + (", …" if len(tool.properties) > _MAX_FIELDS else "") + "}"
 
 
 def _bounds(schema: Mapping[str, Any]) -> str:

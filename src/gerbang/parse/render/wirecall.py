@@ -30,9 +30,7 @@ def wire_calls(calls: Iterable[object]) -> list[WireCall]:
         raise RenderError("render takes a list of calls: write [{'name': ..., 'arguments': {...}}].")
     out = [_wire_call(call, number) for number, call in enumerate(calls, 1)]
     if len(out) > MAX_CALLS_PER_ANSWER:
-        raise RenderError(
-            f"{len(out)} calls in one answer; it may hold {MAX_CALLS_PER_ANSWER}. Split them."
-        )
+        raise RenderError(f"{len(out)} calls in one answer; it may hold {MAX_CALLS_PER_ANSWER}. Split them.")
     return out
 
 
