@@ -100,7 +100,12 @@ def joined(events: Sequence[Event]) -> Read:
                 open_call = None
     assert open_call is None
     return Read(
-        "".join(content), "".join(reasoning), result.calls, result.arguments_json, result.repaired, result.faults
+        "".join(content),
+        "".join(reasoning),
+        result.calls,
+        result.arguments_json,
+        result.repaired,
+        result.faults,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from gerbang.errors import UsageError
-from gerbang.parse import harmony, prose, react, recipients
+from gerbang.parse import auto, harmony, prose, react, recipients
 from gerbang.parse.dialect import Dialect
 from gerbang.parse.dialects import TABLE, dialects
 from gerbang.parse.events import (
@@ -119,6 +119,8 @@ def _machine(made: Reader, dialect: str, *, reasoning_open: bool) -> Machine:
     family = TABLE[dialect].family
     if family == "harmony":
         return harmony.read(made, reasoning_open=reasoning_open)
+    if family == "auto":
+        return auto.read(made, reasoning_open=reasoning_open)
     if family == "react":
         return react.read(made)
     plan = plan_of(dialect)

@@ -60,7 +60,9 @@ def _message(reader: Reader, *, started: bool) -> Machine:
     to = _RECIPIENT.search(header)
     channel = _CHANNEL_NAME.search(header)
     if to is not None:
-        yield from _to(reader, to.group(1), _PREFIX.sub("", header[to.start(1) :].split("<")[0], count=1).strip())
+        yield from _to(
+            reader, to.group(1), _PREFIX.sub("", header[to.start(1) :].split("<")[0], count=1).strip()
+        )
         return
     reader.thinking = channel is not None and channel.group(1) == "analysis"
     yield from _text(reader)

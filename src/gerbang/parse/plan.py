@@ -81,7 +81,9 @@ def plan_of(dialect: str) -> Plan:
     meanings |= {mark: Meaning.END if mark in _AT_END else Meaning.NOISE for mark in row.noise}
     meanings |= dict.fromkeys(entries, Meaning.CALL)
     meanings[FENCE] = Meaning.FENCE
-    thinking = {close: Marks((close, *row.answers, *entries, FENCE)) for close in (*closes.values(), "</think>")}
+    thinking = {
+        close: Marks((close, *row.answers, *entries, FENCE)) for close in (*closes.values(), "</think>")
+    }
     ends = [mark for mark, meaning in meanings.items() if meaning in (Meaning.CLOSE, Meaning.CALL)]
     return Plan(
         row,

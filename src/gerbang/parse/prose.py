@@ -82,9 +82,21 @@ def _text(reader: Reader, plan: Plan, stops: frozenset[str]) -> Any:
         here = plan.line.match(buf, pos - 1) if plan.line and buf[pos - 1] == "\n" else None
         match = here or plan.content.search(buf, pos)
         if match and (here or match.group(1)[0] == "\n"):
-            reader.content(buf[pos : match.end() - 1])
-            reader.pos = match.end() - 1
-            return "\n"
+            at = match.end() - 1
+            mark = plan.content.search(buf, at)
+            if mark is None or mark.start() != at:
+                if not reader.ended and plan.content.held(buf, at) == at:  # the bracket may begin a mark
+                    end = match.start() + 1
+                    reader.content(buf[pos:end])
+                    reader.pos = end
+                    yield
+                    continue
+                reader.content(buf[pos:at])
+                reader.pos = at
+                return "\n"
+            reader.content(buf[pos:at])
+            reader.pos = at
+            return mark.group(1)
         if match:
             reader.content(buf[pos : match.start()])
             reader.pos = match.start()
