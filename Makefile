@@ -25,8 +25,9 @@ check: $(TEST_READY) ## lint, format, types, layers, documents
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/check_docs.py
+	$(BIN)/python tools/gen_dialect_table.py --check
 	$(BIN)/python tools/check_docstrings.py
 
 format: $(TEST_READY) ## put the code into the project's format
