@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from gerbang.errors import UsageError
+from gerbang.errors import ModelFault, UsageError
 from gerbang.ports import Store
 from gerbang.values import Message
 from gerbang.values.model import ModelCall, ModelDone, ModelEvent, ModelRequest, TextDelta
@@ -22,7 +22,8 @@ class ScriptedModel:
 
     Each item is one answer: a `str` is text, read by the profile's dialect; a list of
     `(tool_name, arguments)` is structured calls, with arguments as a dict or as raw JSON text; an
-    exception is a model that failed; a callable gets the messages and returns an item.
+    exception is a model that failed (one that is no ModelFault becomes one, as in an adapter); a callable
+    gets the messages and returns an item.
     `requests` keeps the number of requests made.
     """
 
@@ -42,6 +43,8 @@ class ScriptedModel:
         self.requests += 1
         while callable(item) and not isinstance(item, type):
             item = item(request.messages)
+        if isinstance(item, Exception) and not isinstance(item, ModelFault):
+            raise ModelFault(f"The model failed: {type(item).__name__}.") from item
         if isinstance(item, BaseException):
             raise item
         if isinstance(item, str):
