@@ -1,0 +1,54 @@
+"""What `import gerbang` costs a program.
+
+CPU time of the import in a new process, against the import of what the floor needs: asyncio, json and the
+schema validator. Medians of interleaved processes; the first of each warms the file cache and is not kept.
+"""
+
+import statistics
+import subprocess
+import sys
+
+from harness import markdown, program, verdict
+
+FLOOR = "import asyncio, json, jsonschema_rs"
+OWN = "import gerbang"
+MAX_FLOORS = 1.6
+_PROBE = """
+import time
+cpu, wall = time.process_time(), time.perf_counter()
+{statement}
+cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+import sys
+print(cpu * 1e3, wall * 1e3, len(sys.modules))
+"""
+
+
+def table(quick: bool = False) -> str:
+    """Measure and return the table."""
+    rounds = 7 if quick else 25
+    found: dict[str, list[tuple[float, ...]]] = {FLOOR: [], OWN: []}
+    for number in range(rounds + 1):
+        for statement, kept in found.items():
+            one = probe(statement)
+            if number:
+                kept.append(one)
+    rows = []
+    for statement, kept in found.items():
+        cpu, wall, modules = (statistics.median(column) for column in zip(*kept, strict=True))
+        rows.append((f"`{statement}`", f"{cpu:.0f} ms", f"{wall:.0f} ms", f"{modules:.0f}"))
+    factor = statistics.median(own[0] / floor[0] for own, floor in zip(found[OWN], found[FLOOR], strict=True))
+    text = markdown(("statement", "CPU", "wall", "modules loaded"), rows)
+    return (
+        f"{text}\n\nBound: at most {MAX_FLOORS:g} × the floor: {factor:.2f}, {verdict(factor <= MAX_FLOORS)}."
+    )
+
+
+def probe(statement: str) -> tuple[float, ...]:
+    """Return CPU and wall milliseconds of the statement in a new process, and the number of modules then."""
+    code = _PROBE.format(statement=statement)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
+    return tuple(float(part) for part in done.stdout.split())
+
+
+if __name__ == "__main__":
+    program(table)
