@@ -5,8 +5,8 @@ from pathlib import Path
 
 from gerbang.parse.dialect import Dialect
 from gerbang.parse.dialects import dialects
+from gerbang.parse.render.calls import shape_of
 from gerbang.parse.render.envelope import ENVELOPES
-from gerbang.parse.render.table import SHAPES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "parsing.md"
 BEGIN, END = "<!-- dialects: begin -->\n", "<!-- dialects: end -->\n"
@@ -49,7 +49,7 @@ def row(dialect: Dialect) -> str:
         ", ".join(dialect.models),
         marks(dialect.starts),
         ENCODINGS[dialect.encoding],
-        "several" if SHAPES[dialect.id].many else "one",
+        "several" if shape_of(dialect.id).many else "one",
         marks(tuple(pair[0] for pair in dialect.reasoning)) or "own channel",
         "own form" if dialect.id in ENVELOPES or dialect.id == "tool_use" else "neutral",
     )

@@ -9,14 +9,14 @@ from importlib.metadata import distribution
 from typing import Any
 
 import pytest
-from tests.parse.render.render_forms import ONE, TWO
 
 from gerbang import parse
 from gerbang.parse.render import RenderError, render
 
 SINGLE = {"gigachat3", "react", "router"}
-DIALECTS = sorted({*TWO, *ONE})
+DIALECTS = sorted(row.id for row in parse.dialects() if row.id != "auto")
 EVERY = 3
+UNTYPED = {row.id for row in parse.dialects() if row.encoding == "X"}
 SETS = (
     *("simple_python", "multiple", "parallel", "parallel_multiple"),
     *("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"),
@@ -118,9 +118,3 @@ def test_round_trip(dialect: str) -> None:
             if text is not None:
                 read = parse.parse(text, dialect, tools=tools).calls
                 assert [{"name": call.name, "arguments": call.arguments} for call in read] == part
-
-
-UNTYPED = {
-    *("qwen3_coder", "step3p5", "seed_oss", "claude_xml", "minimax_m2", "minimax_m3", "glm45", "glm47"),
-    *("hunyuan_v3", "minicpm5", "step3"),
-}

@@ -5,6 +5,8 @@ from tests.parse.render.render_forms import LAMP, ONE, SET, TOOLS, TWO
 
 from gerbang import parse
 from gerbang.parse.render import render
+from gerbang.parse.render.derive import derived
+from gerbang.parse.render.wirecall import wire_calls
 
 SINGLE = ("gigachat3", "react", "router")
 
@@ -28,9 +30,21 @@ def test_what_is_written_is_read_without_content_or_faults(dialect: str) -> None
     assert read.content.strip() == ""
 
 
-def test_every_dialect_can_be_written() -> None:
-    readable = {dialect.id for dialect in parse.dialects()} - {"auto"}
-    assert readable == {*TWO, *SINGLE}
+@pytest.mark.parametrize("dialect", [row.id for row in parse.dialects() if row.id != "auto"])
+def test_every_dialect_that_can_be_read_can_be_written(dialect: str) -> None:
+    (call,) = parse.parse(render([LAMP], dialect), dialect, tools=TOOLS).calls
+    assert call.arguments == LAMP["arguments"]
+
+
+@pytest.mark.parametrize("row", [row for row in parse.dialects() if row.id != "auto"], ids=lambda row: row.id)
+def test_a_new_row_is_written_as_its_layout_says(row: parse.Dialect) -> None:
+    shape = derived(row)
+    if shape is None:
+        assert row.family in {"named_json", "harmony", "recipients", "react", "bare"}
+        return
+    read = parse.parse(shape.write(wire_calls(SET)), row.id, tools=TOOLS)
+    assert [{"name": call.name, "arguments": call.arguments} for call in read.calls] == SET
+    assert not list(read.faults)
 
 
 def test_no_call_is_no_text() -> None:

@@ -2,13 +2,16 @@
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
+from gerbang.parse.dialects import TABLE
+from gerbang.parse.render.derive import derived
 from gerbang.parse.render.readback import check_read_back
 from gerbang.parse.render.refusal import RenderError, quoted
 from gerbang.parse.render.shape import Shape
 from gerbang.parse.render.table import RESERVED, SHAPES
-from gerbang.parse.render.wirecall import WireCall, wire_calls
+from gerbang.parse.render.wirecall import wire_calls
 
 
 def render(calls: Iterable[object], dialect: str, *, tools: Sequence[Mapping[str, Any]] | None = None) -> str:
@@ -40,26 +43,26 @@ def render(calls: Iterable[object], dialect: str, *, tools: Sequence[Mapping[str
 
 def shape_of(dialect: str) -> Shape:
     """Return how `dialect` is written. Raises RenderError for an unknown one, with the nearest name."""
-    shape = SHAPES.get(dialect)
+    shape = _shape(dialect) if dialect in TABLE else None
     if shape is not None:
         return shape
     if dialect == "auto":
         raise RenderError("'auto' is a way of reading; name the dialect to write in, for example 'tool_use'.")
-    near = difflib.get_close_matches(str(dialect), SHAPES, n=1, cutoff=0.4)
+    if dialect in TABLE:
+        raise RenderError(f"{dialect} can be read, but not written yet. 'tool_use' can be read by any model.")
+    near = difflib.get_close_matches(str(dialect), TABLE, n=1, cutoff=0.4)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     raise RenderError(f"Unknown dialect {quoted(dialect)}. {hint}gerbang.parse.dialects() lists them.")
+
+
+@cache
+def _shape(dialect: str) -> Shape | None:
+    if dialect in SHAPES:
+        return SHAPES[dialect]
+    return None if dialect == "auto" else derived(TABLE[dialect])
 
 
 def check_name(name: str, dialect: str) -> None:
     """Raise RenderError when a tool of this name could not be called in `dialect` at all."""
     if name in RESERVED.get(dialect, ()):
         raise RenderError(f"The name {name!r} means something else in {dialect}. Rename the tool.")
-
-
-def carries(call: WireCall, dialect: str, tools: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether one call can be written in `dialect`."""
-    try:
-        render([call], dialect, tools=tools)
-    except RenderError:
-        return False
-    return True

@@ -1,11 +1,12 @@
-"""Which shape each dialect is written in: one row a dialect. A new dialect with a known shape is one row."""
+"""The shapes of dialects that their row in the dialect table does not tell: one row each.
+
+Tags, lists and line breaks as the models themselves write them, where the readers accept more than one way.
+"""
 
 from typing import Final
 
 from gerbang.parse.render.shape import PythonCalls, Shape, Template
 from gerbang.parse.render.tagged import (
-    Elements,
-    Notation,
     Tagged,
     cdata,
     escaped_key,
@@ -13,53 +14,14 @@ from gerbang.parse.render.tagged import (
     type_mark,
 )
 
+PAIR_MARKS: Final = ("</arg_value>", "<arg_value>", "</arg_key>", "<arg_key>", "</tool_call>", "<tool_call>")
 _OBJECT: Final = '{"name": %N, "arguments": %A}'
 _PARAMETERS: Final = '{"name": %N, "parameters": %A}'
 
 
-def _block(tag: str) -> Template:
-    """One JSON object in its own pair of tags for each call."""
-    return Template(f"<{tag}>\n{_OBJECT}\n</{tag}>", marks=(f"<{tag}>", f"</{tag}>"))
-
-
-def _listed(head: str, tail: str, *marks: str, call: str = _OBJECT) -> Template:
+def _listed(head: str, tail: str, *marks: str) -> Template:
     """All calls in one JSON list."""
-    return Template(call, head=f"{head}[", tail=f"]{tail}", joint=", ", marks=marks, many="list")
-
-
-def _functions(tag: str) -> Tagged:
-    """`<function=n>` and `<parameter=k>` in their own tag."""
-    return Tagged(
-        open=f"<{tag}>\n<function=%n>\n",
-        argument="<parameter=%k>\n%v\n</parameter>\n",
-        close=f"</function>\n</{tag}>",
-        marks=("</parameter>", "<parameter=", "</function>", f"</{tag}>", "<function=", f"<{tag}>"),
-    )
-
-
-def _invokes(wrapper: str) -> Tagged:
-    """`<invoke name="n">` with `<parameter name="k">`, all calls in one wrapper."""
-    return Tagged(
-        open='<invoke name="%n">\n',
-        argument='<parameter name="%k">%v</parameter>\n',
-        close="</invoke>",
-        head=f"<{wrapper}>\n",
-        tail=f"\n</{wrapper}>",
-        marks=("</parameter>", "<parameter ", "</invoke>", "<invoke ", f"</{wrapper}>", f"<{wrapper}>"),
-    )
-
-
-def _pairs(gap: str, *, after_name: str = "\n", head: str = "", tail: str = "", joint: str = "\n") -> Tagged:
-    """Keys and values in tags of their own."""
-    return Tagged(
-        open=f"<tool_call>%n{after_name}",
-        argument=f"<arg_key>%k</arg_key>{gap}<arg_value>%v</arg_value>{gap}",
-        close="</tool_call>",
-        head=head,
-        tail=tail,
-        joint=joint,
-        marks=("</arg_value>", "<arg_value>", "</arg_key>", "<arg_key>", "</tool_call>", "<tool_call>"),
-    )
+    return Template(_OBJECT, head=f"{head}[", tail=f"]{tail}", joint=", ", marks=marks, many="list")
 
 
 def _dsml(wrapper: str, bar: str = "｜DSML｜") -> Tagged:
@@ -90,11 +52,7 @@ def _deepseek(call: str, joint: str) -> Template:
 
 
 SHAPES: Final[dict[str, Shape]] = {
-    # one JSON object in a pair of tags
-    "hermes": _block("tool_call"),
-    "granite4": _block("tool_call"),
-    "ernie45": _block("tool_call"),
-    "longcat": _block("longcat_tool_call"),
+    # one JSON object for each call
     "tool_use": Template(f"<tool_use>{_OBJECT}</tool_use>", marks=("<tool_use>", "</tool_use>")),
     "minimax_m1": Template(
         _OBJECT,
@@ -130,9 +88,6 @@ SHAPES: Final[dict[str, Shape]] = {
     "granite": _listed("<|tool_call|>", "", "<|tool_call|>", "<tool_call>"),
     "phi4_mini": _listed("functools", "", "functools[", "<|tool_call|>"),
     "xlam": _listed("", ""),
-    "apertus": _listed(
-        "<|tools_prefix|>", "<|tools_suffix|>", "<|tools_prefix|>", "<|tools_suffix|>", call="{%N: %A}"
-    ),
     "cohere": Template(
         '{"tool_call_id": "%i", "tool_name": %N, "parameters": %A}',
         head="<|START_ACTION|>[\n    ",
@@ -180,15 +135,12 @@ SHAPES: Final[dict[str, Shape]] = {
     ),
     "functionary_v32": Template(">>>%n\n%A", marks=(">>>",), how="json_named"),
     # raw values in tags, types from the schema
-    "qwen3_coder": _functions("tool_call"),
-    "step3p5": _functions("tool_call"),
-    "seed_oss": _functions("seed:tool_call"),
-    "claude_xml": _invokes("function_calls"),
-    "minimax_m2": _invokes("minimax:tool_call"),
-    "glm45": _pairs("\n"),
-    "glm47": _pairs("", after_name="", joint=""),
-    "hunyuan_v3": _pairs("", after_name="<tool_sep>", head="<tool_calls>", tail="</tool_calls>", joint=""),
-    "minimax_m3": Elements(),
+    "glm45": Tagged(
+        open="<tool_call>%n\n",
+        argument="<arg_key>%k</arg_key>\n<arg_value>%v</arg_value>\n",
+        close="</tool_call>",
+        marks=PAIR_MARKS,
+    ),
     "minicpm5": Tagged(
         open='<function name="%n">',
         argument='<param name="%k">%v</param>',
@@ -215,7 +167,6 @@ SHAPES: Final[dict[str, Shape]] = {
     ),
     # raw values with a type mark in the tag
     "deepseek_v32": _dsml("function_calls"),
-    "deepseek_v4": _dsml("tool_calls"),
     "deepseek_v41": _dsml("calls", "｜DSML｜ "),
     "kimi_k3": Tagged(
         open='<|open|>call tool="%n" index="%I"<|sep|>',
@@ -232,22 +183,8 @@ SHAPES: Final[dict[str, Shape]] = {
     ),
     # Python calls
     "pythonic": PythonCalls("[", "]", marks=("<|python_start|>", "<|python_end|>")),
-    "olmo3": PythonCalls(
-        "<function_calls>\n",
-        "\n</function_calls>",
-        joint="\n",
-        json_words=True,
-        marks=("<function_calls>", "</function_calls>"),
-        many="inside",
-    ),
-    "lfm2": PythonCalls(
-        "<|tool_call_start|>[", "]<|tool_call_end|>", marks=("<|tool_call_start|>", "<|tool_call_end|>")
-    ),
-    # own notations
-    "functiongemma": Notation("<start_function_call>", "<end_function_call>", "<escape>"),
-    "gemma4": Notation("<|tool_call>", "<tool_call|>", '<|"|>'),
 }
-"""Dialect id to shape. `auto` has none: it is a way of reading."""
+"""Dialect id to shape. Dialects that are not here are written as their layout says; see `derive`."""
 
 RESERVED: Final[dict[str, frozenset[str]]] = {
     "router": frozenset({"none"}),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from gerbang.parse.render.literals import json_text, kind_of
 from gerbang.parse.render.wirecall import WireCall
@@ -78,31 +78,35 @@ class Tagged:
         return "".join(out)
 
 
-_M3: Final = "]<]minimax[>["
-"""Every tag of this format stands behind this mark."""
-
-
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """One element for each argument, nested ones for objects and `item` elements for lists."""
+    """One element for each argument, nested ones for objects and `item` elements for lists.
 
-    marks: tuple[str, ...] = (_M3,)
+    Every tag stands behind `prefix`.
+    """
+
+    prefix: str
     how: str = "elements"
     many: str = "inside"
 
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """No tag can be written without the prefix."""
+        return (self.prefix,)
+
     def write(self, calls: Sequence[WireCall]) -> str:
         """Return the assistant text with these calls."""
-        out = [f"{_M3}<tool_call>\n"]
+        out = [f"{self.prefix}<tool_call>\n"]
         for call in calls:
-            out.append(f'{_M3}<invoke name="{call.name}">')
+            out.append(f'{self.prefix}<invoke name="{call.name}">')
             for key, value in call.arguments.items():
                 self._element(key, value, out)
-            out.append(f"{_M3}</invoke>\n")
-        out.append(f"{_M3}</tool_call>")
+            out.append(f"{self.prefix}</invoke>\n")
+        out.append(f"{self.prefix}</tool_call>")
         return "".join(out)
 
     def _element(self, key: str, value: Any, out: list[str]) -> None:
-        out.append(f"{_M3}<{key}>")
+        out.append(f"{self.prefix}<{key}>")
         if isinstance(value, dict) and value:
             for name, item in value.items():
                 self._element(name, item, out)
@@ -111,7 +115,7 @@ class Elements:
                 self._element("item", item, out)
         else:
             out.append(raw(value, self.marks)[0])
-        out.append(f"{_M3}</{key}>")
+        out.append(f"{self.prefix}</{key}>")
 
 
 @dataclass(frozen=True, slots=True)
