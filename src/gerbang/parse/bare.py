@@ -24,11 +24,13 @@ _CALL_KEYS: Final = frozenset(
     "name tool_name function_name tool function action arguments parameters input args params tool_input "
     "action_input function_call tool_call tool_calls function_calls calls id type index tool_call_id".split()
 )
+_CUT_KEY: Final = re.compile(r"""\s*(?:\[\s*)?(?:\{\s*(?:"([a-z_]*)"?\s*)?)?""")
 _SPACES: Final = re.compile(r"[ \t]*")
 _PYTHON_HEAD: Final = re.compile(r"\[\s*[A-Za-z_][\w.\-]*\s*\(")
 _PYTHON_PREFIX: Final = re.compile(r"\[\s*(?:[A-Za-z_][\w.\-]*\s*)?\Z")
 _BLANKS: Final = re.compile(r"\s*")
 _HEAD: Final = 512
+_LINE_ENDS: Final = ("\n", "\r", ";", "{", "<|", "</", "```")
 
 
 class Held:
@@ -97,22 +99,37 @@ def _own_line(reader: Reader) -> Any:
         match = _SPACES.match(reader.buf, reader.pos + distance)
         at = match.end() if match else reader.pos
         distance = at - reader.pos
-        if at < len(reader.buf):
-            return (
-                reader.buf[at] in "\r\n;{"
-                or reader.buf.startswith(("<|", "</", "```"), at)
-                or (reader.buf[at] == "<" and len(reader.buf) - at < 2)
-            )
+        if at < len(reader.buf) or reader.ended:
+            found, _ = yield from upcoming(reader, _LINE_ENDS, distance, gap=False)
+            return found != ""
+        yield
+
+
+def _may_be_call(reader: Reader) -> Any:
+    """Look ahead whether the first key of the JSON at `pos` is one that calls have."""
+    while True:
+        head = reader.buf[reader.pos : reader.pos + _HEAD]
+        key = _FIRST_KEY.match(head)
+        if key:
+            return key.group(1) in _CALL_KEYS
+        if _NO_KEY.match(head) or len(head) >= _HEAD:
+            return False
         if reader.ended:
-            return True
+            cut = _CUT_KEY.fullmatch(head)
+            return (
+                reader.truncated and cut and any(word.startswith(cut.group(1) or "") for word in _CALL_KEYS)
+            )
         yield
 
 
 def _value(reader: Reader, held: Held) -> Any:
     """Read one JSON value into `held`. Returns (text, repaired), or None when it was given back as text."""
+    if not (yield from _may_be_call(reader)):
+        held.parts.append(reader.buf[reader.pos])
+        reader.pos += 1
+        reader.content(held.text())
+        return None
     text = JsonText(repair=reader.repair)
-    head = ""
-    decided = False
     begin = len(held.parts)
     while True:
         start = reader.pos
@@ -121,27 +138,15 @@ def _value(reader: Reader, held: Held) -> Any:
         except Broken as broken:
             reader.pos = text.at
             held.parts.append(reader.buf[start : reader.pos])
-            _give_back(reader, held, broken if decided else None)
+            _give_back(reader, held, broken)
             return None
         text.out.clear()  # text that went by while the machine slept is not in it
         held.parts.append(reader.buf[start : reader.pos])
         held.size += reader.pos - start
-        if not decided and not text.done:
-            head = (head + reader.buf[start : reader.pos])[:_HEAD]
-            key = _FIRST_KEY.match(head)
-            if key:
-                decided = key.group(1) in _CALL_KEYS
-            if (key and not decided) or (not key and (_NO_KEY.match(head) or len(head) >= _HEAD)):
-                reader.content(held.text())
-                return None
         if text.done:
             return _settled("".join(held.parts[begin:]), repaired=text.repaired)
         if reader.ended or held.size > MAX_HELD:
-            _give_back(
-                reader,
-                held,
-                Broken("CALL_TRUNCATED" if reader.ended else "CALL_TOO_LARGE") if decided else None,
-            )
+            _give_back(reader, held, Broken("CALL_TRUNCATED" if reader.ended else "CALL_TOO_LARGE"))
             return None
         if text.in_text:
             reader.rest(STOPS, hold=True)
@@ -157,11 +162,9 @@ def _settled(raw: str, *, repaired: bool) -> tuple[str, bool]:
     return "".join(text.out), True
 
 
-def _give_back(reader: Reader, held: Held, broken: Broken | None) -> None:
+def _give_back(reader: Reader, held: Held, broken: Broken) -> None:
     """Show what was held; when it was a call that the end of the answer cut, only report it."""
-    if broken is None:
-        reader.content(held.text())
-    elif broken.code == "CALL_TRUNCATED":
+    if broken.code == "CALL_TRUNCATED":
         held.text()
         reader.fault(broken.code, broken.why)
     else:
@@ -226,7 +229,6 @@ def fenced(reader: Reader, plan: Plan, ticks: int) -> Any:
     if end < 0 or info.strip().lower() not in ("", "json"):
         reader.content(opening)
         return False
-    reader.begin(ticks)
     opening += reader.buf[reader.pos : end + 1]
     reader.pos = end + 1
     ahead, distance = yield from upcoming(reader, ("{", "["))

@@ -42,9 +42,13 @@ def json_value(
     text = JsonText(repair=reader.repair)
     out = text.out
     while True:
-        reader.pos = text.run(reader.buf, reader.pos)
-        if reader.ended:
-            text.end()
+        try:
+            reader.pos = text.run(reader.buf, reader.pos)
+            if reader.ended:
+                text.end()
+        except Broken:
+            reader.pos = text.at  # where the fault is does not depend on how the text was cut
+            raise
         if out:
             sink("".join(out))
             out.clear()

@@ -59,7 +59,7 @@ def read(reader: Reader, plan: Plan, close: str | None) -> Machine:
         if meaning is Meaning.CALL:
             reader.begin(len(mark))
             yield from _call(reader, plan, plan.entries[mark], mark)
-        elif meaning is Meaning.THINK and before not in "`\"'":
+        elif meaning is Meaning.THINK and before != "`":
             reader.begin(0)
             yield from think(reader, plan, plan.closes[mark])
             if reader.blank and not reader.thinking:
@@ -71,7 +71,7 @@ def read(reader: Reader, plan: Plan, close: str | None) -> Machine:
             reader.unclosed = False
             if reader.blank:
                 reader.new_line()
-        elif meaning is not Meaning.THINK_END or before in "`\"'":
+        elif meaning is not Meaning.THINK_END or before == "`":
             reader.content(mark)
 
 
@@ -160,6 +160,7 @@ def _choose(reader: Reader, entries: tuple[Entry, ...]) -> Any:
 
 def _fence(reader: Reader, plan: Plan) -> Machine:
     """Show a Markdown fence with all that is in it; in some dialects it may hold calls."""
+    reader.begin(0)
     ticks = yield from _ticks(reader)
     if plan.dialect.bare is not None and plan.dialect.bare.fence:
         taken = yield from bare.fenced(reader, plan, ticks)

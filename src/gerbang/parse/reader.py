@@ -159,6 +159,8 @@ class Reader:
             return
         if self._record is not None and len(self._record) < MAX_RAW:
             return
+        if self.blank and not hold and not self.thinking and self._name is None:
+            return  # the first visible text must be noticed
         self._stops = stops
         self._left = self._last = _RUN
         if hold:
