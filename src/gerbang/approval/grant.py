@@ -5,30 +5,45 @@ from typing import Any
 from gerbang.values import CallContext, Decision, ValidCall
 
 _SEAL = object()
+_set = object.__setattr__
 
 
 class AuthorisedCall:
-    """A valid call with the right to run, once. Made by `authorise`; `spend` uses it up."""
+    """A valid call with the right to run, once. Made by `authorise`; `spend` uses it up. Read-only."""
 
     __slots__ = ("_spent", "attempt", "call", "context", "decision")
+    call: ValidCall
+    decision: Decision
+    context: CallContext
+    attempt: int
+    _spent: bool
 
     def __init__(
         self, seal: object, call: ValidCall, decision: Decision, context: CallContext, attempt: int
     ) -> None:
         if seal is not _SEAL:
             raise PermissionError("An AuthorisedCall is made by gerbang.approval.grant.authorise only.")
-        self.call = call
-        self.decision = decision
-        self.context = context
-        self.attempt = attempt
-        self._spent = False
+        _set(self, "call", call)
+        _set(self, "decision", decision)
+        _set(self, "context", context)
+        _set(self, "attempt", attempt)
+        _set(self, "_spent", False)
 
     def spend(self) -> bool:
         """Use the right up. True the first time, False ever after."""
         if self._spent:
             return False
-        self._spent = True
+        _set(self, "_spent", True)
         return True
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("A grant cannot be changed: what was authorised is what runs.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("A grant cannot be changed: what was authorised is what runs.")
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("A grant has no subclasses.")
 
     def __reduce__(self) -> Any:
         raise TypeError("A grant cannot be copied or stored.")
@@ -50,6 +65,6 @@ def authorise(
     """
     if decision.decision == "allow":
         return AuthorisedCall(_SEAL, call, decision, context, attempt)
-    if decision.decision == "ask" and binding is not None and approved_binding == binding:
+    if decision.decision == "ask" and binding and approved_binding == binding:
         return AuthorisedCall(_SEAL, call, decision, context, attempt)
     return None

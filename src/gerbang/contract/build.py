@@ -1,7 +1,7 @@
 """Making a contract: everything that can be wrong with a definition is found here, when it is loaded."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -12,7 +12,8 @@ from gerbang.limits import RESULT_MAX_CHARS, TOOL_TIMEOUT_S
 from gerbang.values import Contract, RiskClass
 from gerbang.values.canonical import NotCanonical, digest
 
-_MAX_TIMEOUT_S = 86_400.0
+_MAX_TIMEOUT_S: Final = 86_400.0
+_MAX_COST: Final = 1e9
 
 
 def make_contract(
@@ -37,23 +38,31 @@ def make_contract(
     Raises ContractError: unknown or missing risk class, bad name, schema that is not an object's or
     does not compile, a field named that the schema does not have, or a bound out of range.
     """
-    where = origin or f"tool {name!r}"
+    where = origin or f"tool {str(name)[:80]!r}"
     check_name(name, where)
+    _check_kinds(where, description, parameters, returns)
     if parameters.get("type", "object") != "object":
         raise ContractError(f'{where}: parameters must be a JSON Schema with "type": "object".')
-    closed = close_objects({"type": "object", "properties": {}, **parameters})
+    try:
+        closed = close_objects({"type": "object", "properties": {}, **parameters})
+    except RecursionError:
+        raise ContractError(f"{where}: the JSON Schema is nested too deeply.") from None
     compile_schema(closed, where)
     if returns is not None:
         compile_schema(returns, where)
-    if not 0 < timeout_s <= _MAX_TIMEOUT_S:
-        raise ContractError(f"{where}: timeout_s must be above 0 and at most {_MAX_TIMEOUT_S:.0f} seconds.")
-    if result_max_chars < 1:
-        raise ContractError(f"{where}: result_max_chars must be at least 1.")
+    _check_bounds(where, timeout_s, result_max_chars, cost_units)
+    keyed, hidden = _names(natural_key, "natural_key", where), _names(sensitive, "sensitive", where)
+    filled, wanted = _names(runtime_fields, "runtime_fields", where), _names(intents, "intents", where)
     known = closed["properties"].keys()
-    for label, fields in (("natural_key", natural_key), ("sensitive", sensitive)):
+    for label, fields in (("natural_key", keyed), ("sensitive", hidden)):
         for field in fields:
             if field not in known:
                 raise ContractError(f"{where}: {label} names {field!r}, which is not a parameter.")
+    for field in filled:
+        if field in known or field in closed.get("required", ()):
+            raise ContractError(
+                f"{where}: {field!r} is filled by the runtime: it cannot be a parameter as well."
+            )
     contract = Contract(
         name=name,
         risk=_risk(risk, where),
@@ -62,11 +71,11 @@ def make_contract(
         returns=returns,
         timeout_s=float(timeout_s),
         result_max_chars=result_max_chars,
-        runtime_fields=frozenset(runtime_fields),
-        natural_key=tuple(natural_key),
-        sensitive=frozenset(sensitive),
-        intents=frozenset(intents),
-        cost_units=cost_units,
+        runtime_fields=frozenset(filled),
+        natural_key=keyed,
+        sensitive=frozenset(hidden),
+        intents=frozenset(wanted),
+        cost_units=float(cost_units),
         origin=where,
         annotations=dict(annotations or {}),
     )
@@ -76,21 +85,83 @@ def make_contract(
 def close_objects(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema with every plainly described object closed (`additionalProperties: false`).
 
-    Objects that say something about other properties themselves, or are composed, are left as they are.
+    Objects that say something about other properties themselves, or are composed, are left as they are;
+    so are definitions, when some part of the schema puts them together with further properties.
     """
-    closed = dict(schema)
-    composed = ("allOf", "anyOf", "oneOf", "$ref", "patternProperties", "unevaluatedProperties", "if")
-    properties = closed.get("properties")
-    if isinstance(properties, dict):
-        closed["properties"] = {
-            key: close_objects(item) if isinstance(item, dict) else item for key, item in properties.items()
-        }
-        if "additionalProperties" not in closed and not any(key in closed for key in composed):
-            closed["additionalProperties"] = False
-    items = closed.get("items")
-    if isinstance(items, dict):
-        closed["items"] = close_objects(items)
+    closed: dict[str, Any] = _close(schema, not _composes(schema))
     return closed
+
+
+_MIXES: Final = frozenset({"allOf", "if", "not", "dependentSchemas", "$dynamicRef"})
+_REFERS: Final = frozenset({"$ref", "anyOf", "oneOf"})
+_COMPOSED: Final = _MIXES | _REFERS | {"patternProperties", "unevaluatedProperties"}
+_MAPS: Final = ("properties", "$defs")
+_LISTS: Final = ("prefixItems", "anyOf", "oneOf")
+_SINGLES: Final = ("items", "additionalProperties")
+
+
+def _close(schema: Any, definitions: bool) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    closed = dict(schema)
+    for key in _MAPS:
+        members = closed.get(key)
+        if isinstance(members, dict) and (definitions or key != "$defs"):
+            closed[key] = {name: _close(item, definitions) for name, item in members.items()}
+    for key in _LISTS:
+        branches = closed.get(key)
+        if isinstance(branches, list) and (key == "prefixItems" or "properties" not in closed):
+            closed[key] = [_close(item, definitions) for item in branches]
+    for key in _SINGLES:
+        if isinstance(closed.get(key), dict):
+            closed[key] = _close(closed[key], definitions)
+    plain = isinstance(closed.get("properties"), dict) and _COMPOSED.isdisjoint(closed)
+    if plain and "additionalProperties" not in closed:
+        closed["additionalProperties"] = False
+    return closed
+
+
+def _composes(schema: Any) -> bool:
+    """Tell whether a closed definition could clash with properties that stand elsewhere."""
+    if isinstance(schema, list):
+        return any(_composes(item) for item in schema)
+    if not isinstance(schema, dict):
+        return False
+    if not _MIXES.isdisjoint(schema) or ("properties" in schema and not _REFERS.isdisjoint(schema)):
+        return True
+    return any(_composes(item) for item in schema.values())
+
+
+def _check_kinds(where: str, description: Any, parameters: Any, returns: Any) -> None:
+    if not isinstance(description, str):
+        raise ContractError(f"{where}: the description must be text.")
+    if not isinstance(parameters, dict):
+        raise ContractError(f"{where}: parameters must be a JSON Schema, not a {type(parameters).__name__}.")
+    if returns is not None and not isinstance(returns, dict):
+        raise ContractError(f"{where}: returns must be a JSON Schema, not a {type(returns).__name__}.")
+
+
+def _check_bounds(where: str, timeout_s: Any, result_max_chars: Any, cost_units: Any) -> None:
+    if not _is_number(timeout_s) or not 0 < timeout_s <= _MAX_TIMEOUT_S:
+        raise ContractError(
+            f"{where}: timeout_s must be a number above 0 and at most {_MAX_TIMEOUT_S:.0f} (seconds)."
+        )
+    if not _is_number(result_max_chars) or isinstance(result_max_chars, float) or result_max_chars < 1:
+        raise ContractError(f"{where}: result_max_chars must be a whole number, at least 1.")
+    if not _is_number(cost_units) or not 0 <= cost_units <= _MAX_COST:
+        raise ContractError(f"{where}: cost_units must be a number from 0 to {_MAX_COST:.0f}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _names(value: Any, label: str, where: str) -> tuple[str, ...]:
+    """Return names as a tuple. One text is refused: it would be read letter by letter."""
+    names = value if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+        raise ContractError(f"{where}: {label} takes a list of names.")
+    return names
 
 
 def _risk(risk: str | RiskClass | None, where: str) -> RiskClass:
@@ -112,7 +183,10 @@ def _digest(contract: Contract, where: str) -> str:
         "runtime_fields": sorted(contract.runtime_fields),
         "natural_key": list(contract.natural_key),
         "sensitive": sorted(contract.sensitive),
-        "cost_units": float(contract.cost_units),
+        "cost_units": contract.cost_units,
+        "result_max_chars": contract.result_max_chars,
+        "intents": sorted(contract.intents),
+        "annotations": dict(contract.annotations),
     }
     try:
         return digest(facts)

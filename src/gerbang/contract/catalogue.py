@@ -1,8 +1,12 @@
 """All contracts of a gateway, found by canonical name or by wire name in one look-up."""
 
 import difflib
+import heapq
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from gerbang.contract.schema import Validator, compile_schema
@@ -31,6 +35,8 @@ class Catalogue:
         self._by_name: dict[str, Entry] = {}
         self._by_any: dict[str, Entry] = {}
         self._specs: tuple[ToolSpec, ...] | None = None
+        self._schemas: list[dict[str, Any]] | None = None
+        self._spec_bytes: int | None = None
         self._subsets: dict[str | None, Catalogue] = {}
         for contract in contracts:
             self._add(contract)
@@ -76,6 +82,21 @@ class Catalogue:
             self._specs = tuple(entry.spec for entry in self)
         return self._specs
 
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        """What a parser needs to know of the tools, by wire and by canonical name. Made once."""
+        if self._schemas is None:
+            names = {name: entry.spec for entry in self for name in (entry.spec.wire_name, entry.spec.name)}
+            self._schemas = [{"name": name, "parameters": spec.parameters} for name, spec in names.items()]
+        return self._schemas
+
+    @property
+    def spec_bytes(self) -> int:
+        """Size of all specs as JSON, in bytes. Measured once."""
+        if self._spec_bytes is None:
+            self._spec_bytes = sum(len(msgspec.json.encode(spec)) for spec in self.specs)
+        return self._spec_bytes
+
     def for_intent(self, intent: str | None) -> "Catalogue":
         """Return the catalogue that a run with this intent may know of; itself when nothing is hidden.
 
@@ -97,18 +118,17 @@ class Catalogue:
     def nearest(self, name: str) -> tuple[str, ...]:
         """Return up to three known names that look like `name`, best first."""
         pool = list(self._by_name)
-        wanted = name[:80].lower()
+        wanted = name[:80].lower().replace("__", ".")
         if len(pool) > _NEAREST_POOL:
-            pool.sort(key=lambda known: -_shared(wanted, known.lower()))
-            del pool[_NEAREST_POOL:]
+            pairs = _pairs(wanted)
+            pool = heapq.nlargest(_NEAREST_POOL, pool, key=lambda known: len(pairs & _pairs(known.lower())))
         by_lower = {known.lower(): known for known in pool}
         found = difflib.get_close_matches(wanted, by_lower, n=3, cutoff=0.5)
         tails = [low for low in by_lower if wanted and (wanted in low.split(".") or wanted in low)]
         return tuple(by_lower[low] for low in dict.fromkeys([*found, *sorted(tails, key=len)]))[:3]
 
 
-def _shared(one: str, other: str) -> int:
-    """Count the letter pairs that two names share: a cheap first look before the exact comparison."""
-    return len(
-        {one[i : i + 2] for i in range(len(one) - 1)} & {other[i : i + 2] for i in range(len(other) - 1)}
-    )
+@lru_cache(maxsize=16_384)
+def _pairs(name: str) -> frozenset[str]:
+    """Return the letter pairs of a name: a cheap first look before the exact comparison."""
+    return frozenset(name[index : index + 2] for index in range(len(name) - 1))

@@ -34,12 +34,15 @@ def check(entry: Entry, proposal: Proposal) -> ValidCall | CallError:
     if len(text) > MAX_ARGUMENT_BYTES:
         return _too_large(len(text))
     if contract.runtime_fields and not contract.runtime_fields.isdisjoint(arguments):
-        return _runtime_owned(sorted(contract.runtime_fields.intersection(arguments)))
+        return _runtime_owned(entry, arguments)
     if entry.validator.is_valid(arguments):
         return ValidCall(proposal, contract, arguments, text)
     mended, changed = coerce(contract.parameters, arguments)
     if changed and entry.validator.is_valid(mended):
-        return ValidCall(proposal, contract, mended, canonical(mended), changed)
+        try:
+            return ValidCall(proposal, contract, mended, canonical(mended), changed)
+        except NotCanonical as error:  # a JSON text inside a string can be deeper than arguments may be
+            return _not_json(error)
     return _invalid(entry, arguments)
 
 
@@ -104,14 +107,23 @@ def _too_large(size: int) -> CallError:
     )
 
 
-def _runtime_owned(names: list[str]) -> CallError:
+def _runtime_owned(entry: Entry, arguments: dict[str, Any]) -> CallError:
+    """Refuse what the model may not send, and name what else is wrong in the same answer."""
+    owned = entry.contract.runtime_fields
+    names = sorted(owned.intersection(arguments))
+    rest = {name: value for name, value in arguments.items() if name not in owned}
+    others = () if entry.validator.is_valid(rest) else findings(entry.validator, rest)[0]
     return CallError(
         "validation_error",
         "RUNTIME_OWNED_FIELD",
         f"These fields are filled by the runtime and cannot be sent: {', '.join(names)}.",
         recoverable=True,
         suggested_fix="Leave these fields out.",
-        invalid_fields=tuple(
-            InvalidField(pointer([name]), "RUNTIME_OWNED_FIELD", "Filled by the runtime.") for name in names
+        invalid_fields=(
+            *(
+                InvalidField(pointer([name]), "RUNTIME_OWNED_FIELD", "Filled by the runtime.")
+                for name in names
+            ),
+            *others[: MAX_FINDINGS - 1],
         ),
     )

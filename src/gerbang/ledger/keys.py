@@ -1,13 +1,17 @@
 """Names of calls. Parts are never joined with a separator: a key is a digest of a canonical JSON array."""
 
 import hashlib
-import hmac
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
+from gerbang.limits import MAX_ARGUMENT_DEPTH
 from gerbang.values import StepId
 from gerbang.values.canonical import canonical
+
+_DEPTH: Final = MAX_ARGUMENT_DEPTH + 4  # arguments as deep as they may be stand inside the key's own lists
+
+_BLOCK: Final = 64  # bytes that SHA-256 takes at a time
 
 
 def runtime_key(tenant: str, run: str, step: StepId, ordinal: int) -> str:
@@ -27,13 +31,26 @@ def natural_key(tenant: str, tool: str, fields: tuple[str, ...], arguments: dict
     return _key(["natural", tenant, name, [[field, arguments.get(field)] for field in fields]])
 
 
-def fingerprint(store_key: bytes, tool: str, arguments: bytes) -> str:
-    """Return the HMAC-SHA-256 of the tool's name and canonical arguments, as hex."""
-    return hmac.digest(store_key, tool.encode() + b"\x00" + arguments, "sha256").hex()
+class Fingerprints:
+    """HMAC-SHA-256 under the store's key (RFC 2104), its two inner states prepared once."""
+
+    def __init__(self, store_key: bytes) -> None:
+        key = (hashlib.sha256(store_key).digest() if len(store_key) > _BLOCK else store_key).ljust(
+            _BLOCK, b"\0"
+        )
+        self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in key))
+        self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in key))
+
+    def of(self, tool: str, arguments: bytes) -> str:
+        """Return the hex HMAC of the tool's name and its canonical arguments."""
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(tool.encode() + b"\x00" + arguments)
+        outer.update(inner.digest())
+        return outer.hexdigest()
 
 
 def _key(parts: list[Any]) -> str:
-    return hashlib.sha256(canonical(parts)).hexdigest()
+    return hashlib.sha256(canonical(parts, max_depth=_DEPTH)).hexdigest()
 
 
 def _place(parts: list[str | int]) -> str:

@@ -23,7 +23,6 @@ class BatchPlan:
         self._max = max(1, max_parallel)
         self._next = 0
         self._running = 0
-        self._ahead: set[int] = set()
 
     @property
     def done(self) -> bool:

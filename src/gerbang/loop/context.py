@@ -1,5 +1,7 @@
 """The model's context window, kept by shortening old tool results, visibly, before a server cuts silently."""
 
+from collections import deque
+
 from msgspec.structs import replace
 
 from gerbang.limits import CHARS_PER_TOKEN
@@ -25,10 +27,12 @@ class Transcript:
         self.size = sum(map(weight, messages))
         self.limit = max(0, window_tokens - reserve_tokens) * CHARS_PER_TOKEN
         self.shortened = 0
-        self._next = 0
+        self._results = deque(index for index, message in enumerate(messages) if message.role == "tool")
 
-    def append(self, message: Message) -> None:
-        """Add a message at the end."""
+    def append(self, message: Message, *, result: bool = False) -> None:
+        """Add a message at the end. `result` marks one that holds results of tools, whatever its role."""
+        if result or message.role == "tool":
+            self._results.append(len(self.messages))
         self.messages.append(message)
         self.size += weight(message)
 
@@ -45,14 +49,13 @@ class Transcript:
         return self.size <= self.limit
 
     def _shorten(self, end: int) -> None:
-        index = self._next
-        while index < end and self.size > self.limit:
+        while self._results and self._results[0] < end and self.size > self.limit:
+            index = self._results.popleft()
             message = self.messages[index]
-            if message.role == "tool" and len(message.content) > KEEP_CHARS + 80:
-                cut = message.content[:KEEP_CHARS]
-                note = f"… [shortened to fit the context window, {len(message.content)} characters in all]"
-                self.messages[index] = replace(message, content=cut + note)
-                self.size -= len(message.content) - len(self.messages[index].content)
-                self.shortened += 1
-            index += 1
-        self._next = index
+            if len(message.content) <= KEEP_CHARS + 80:
+                continue
+            cut = message.content[:KEEP_CHARS]
+            note = f"… [shortened to fit the context window, {len(message.content)} characters in all]"
+            self.messages[index] = replace(message, content=cut + note)
+            self.size -= len(message.content) - len(self.messages[index].content)
+            self.shortened += 1

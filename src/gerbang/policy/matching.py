@@ -1,4 +1,9 @@
-"""The conditions of a rule, compiled once to plain functions."""
+"""The conditions of a rule, compiled once to plain functions.
+
+An argument that is missing equals nothing: `eq`, `in`, the orderings, lengths and `prefix` do not hold for
+it, their opposites `ne` and `not_in` do, and `exists` asks for it. A value of a kind that a comparison is
+not made for is an error, which denies the call.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -21,7 +26,8 @@ def compile_match(match: Mapping[str, Any], where: str) -> tuple[Predicate, ...]
     for key, want in match.items():
         builder = _CONDITIONS.get(key)
         if builder is None:
-            raise PolicyError(f"{where}: unknown condition {key!r}. Known: {', '.join(sorted(_CONDITIONS))}.")
+            known = ", ".join(sorted(_CONDITIONS))
+            raise PolicyError(f"{where}: unknown condition {str(key)[:80]!r}. Known: {known}.")
         predicates.append(builder(want, f"{where}, {key}"))
     return tuple(predicates)
 
@@ -34,7 +40,7 @@ def compile_tool(want: Any, where: str) -> Predicate:
         segments = name.split(".")
         if name == "*":
             return _always
-        if segments[-1] == "*" and "*" not in "".join(segments[:-1]):
+        if len(segments) > 1 and segments[-1] == "*" and "*" not in "".join(segments[:-1]):
             heads.append(tuple(segments[:-1]))
         elif "*" in name:
             raise PolicyError(
@@ -110,7 +116,7 @@ def _flag(read: Callable[[PolicyInput], bool]) -> Callable[[Any, str], Predicate
 
 
 def _arguments(want: Any, where: str) -> Predicate:
-    if not isinstance(want, dict) or not want:
+    if not isinstance(want, dict) or not want or not all(isinstance(name, str) for name in want):
         raise PolicyError(f"{where}: takes a mapping of argument names to a value or a comparison.")
     tests = [(name.split("."), _comparison(test, f"{where}.{name}")) for name, test in want.items()]
 
@@ -130,25 +136,33 @@ def _dig(value: Any, path: list[str]) -> Any:
 
 def _comparison(test: Any, where: str) -> Callable[[Any], bool]:
     if not isinstance(test, dict):
-        return lambda value: bool(_same(value, test))
+        return lambda value: _same(value, test)
+    if not test:
+        raise PolicyError(f"{where}: an empty comparison would hold for everything.")
     checks: list[Callable[[Any], bool]] = []
     for operator, bound in test.items():
         builder = _OPERATORS.get(operator)
         if builder is None:
-            raise PolicyError(
-                f"{where}: unknown comparison {operator!r}. Known: {', '.join(sorted(_OPERATORS))}."
-            )
+            known = ", ".join(sorted(_OPERATORS))
+            raise PolicyError(f"{where}: unknown comparison {str(operator)[:80]!r}. Known: {known}.")
         checks.append(builder(bound, where))
     return lambda value: all(check(value) for check in checks)
 
 
 def _same(value: Any, want: Any) -> bool:
+    """Compare as JSON does: 1 and 1.0 are the same, 1 and true are not."""
+    if isinstance(want, list):
+        same_length = isinstance(value, list) and len(value) == len(want)
+        return same_length and all(map(_same, value, want))
+    if isinstance(want, dict):
+        same_keys = isinstance(value, dict) and value.keys() == want.keys()
+        return same_keys and all(_same(value[key], item) for key, item in want.items())
     return bool(value == want) and isinstance(value, bool) == isinstance(want, bool)
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, str], Callable[[Any], bool]]:
     def build(bound: Any, where: str) -> Callable[[Any], bool]:
-        if isinstance(bound, bool) or not isinstance(bound, int | float):
+        if isinstance(bound, bool) or not isinstance(bound, int | float) or bound != bound:
             raise PolicyError(f"{where}: an ordering comparison takes a number.")
 
         def holds(value: Any) -> bool:
@@ -167,7 +181,7 @@ def _sized(compare: Callable[[int, int], bool]) -> Callable[[Any, str], Callable
     def build(bound: Any, where: str) -> Callable[[Any], bool]:
         if isinstance(bound, bool) or not isinstance(bound, int):
             raise PolicyError(f"{where}: a length is a whole number.")
-        return lambda value: value is not _MISSING and compare(len(value), bound)
+        return lambda value: value is not _MISSING and compare(len(value), bound)  # no length: POLICY_ERROR
 
     return build
 
@@ -176,14 +190,22 @@ def _members(inside: bool) -> Callable[[Any, str], Callable[[Any], bool]]:
     def build(bound: Any, where: str) -> Callable[[Any], bool]:
         if not isinstance(bound, list):
             raise PolicyError(f"{where}: takes a list.")
-        return lambda value: value is not _MISSING and any(_same(value, item) for item in bound) is inside
+        return lambda value: any(_same(value, item) for item in bound) is inside
 
     return build
 
 
 def _prefix(bound: Any, where: str) -> Callable[[Any], bool]:
     heads = tuple(_texts(bound, where))
-    return lambda value: isinstance(value, str) and value.startswith(heads)
+
+    def holds(value: Any) -> bool:
+        if value is _MISSING:
+            return False
+        if not isinstance(value, str):
+            raise TypeError("a text is compared with something that is none")  # becomes POLICY_ERROR
+        return value.startswith(heads)
+
+    return holds
 
 
 def _exists(bound: Any, where: str) -> Callable[[Any], bool]:

@@ -32,6 +32,7 @@ CLASS_DEFAULTS: Final[dict[RiskClass, Verdict]] = {
 """What happens to a class when no rule matches."""
 
 _FLOOR: Final = frozenset({RiskClass.TRANSACTIONAL, RiskClass.DESTRUCTIVE})
+_VERDICTS: Final[dict[str, Verdict]] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 _WEIGHT: Final[dict[str, int]] = {"allow": 0, "ask": 1, "deny": 2}
 _REASON: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _TOP_KEYS: Final = frozenset({"version", "name", "defaults", "rules"})
@@ -54,7 +55,7 @@ class RulesPolicy:
     """A compiled set of rules. `decide` is pure and raises nothing: an error in a rule is a denial."""
 
     def __init__(self, rules: tuple[Rule, ...], defaults: Mapping[RiskClass, Verdict], version: str) -> None:
-        self.rules = rules
+        self.rules = tuple(sorted(rules, key=lambda rule: rule.id))  # so that their order never matters
         self.version = version
         self._defaults = {
             risk: Decision(verdict, (f"CLASS_{risk.upper()}",), None, version)
@@ -109,7 +110,8 @@ def compile_rules(data: Any, origin: str) -> RulesPolicy:
     if not isinstance(data, dict):
         raise PolicyError(f"{origin}: a policy is a mapping with 'version' and 'rules'.")
     _only(data, _TOP_KEYS, origin)
-    if data.get("version") != 1:
+    version_number = data.get("version")
+    if version_number != 1 or isinstance(version_number, bool):
         raise PolicyError(f"{origin}: 'version: 1' is missing; it names the format of this file.")
     rules = data.get("rules", [])
     if not isinstance(rules, list):
@@ -131,13 +133,15 @@ def _defaults(data: Any, origin: str) -> dict[RiskClass, Verdict]:
     if not isinstance(data, dict):
         raise PolicyError(f"{origin}: 'defaults' maps risk classes to allow, ask or deny.")
     defaults = dict(CLASS_DEFAULTS)
-    for name, verdict in data.items():
+    for name, value in data.items():
         try:
             risk = RiskClass(name)
         except ValueError:
             known = ", ".join(RiskClass)
-            raise PolicyError(f"{origin}: defaults: {name!r} is not a risk class. Known: {known}.") from None
-        if verdict not in _WEIGHT:
+            said = str(name)[:80]
+            raise PolicyError(f"{origin}: defaults: {said!r} is not a risk class. Known: {known}.") from None
+        verdict = _verdict(value)
+        if verdict is None:
             raise PolicyError(f"{origin}: defaults.{name}: takes allow, ask or deny.")
         if risk in _FLOOR and verdict == "allow":
             raise PolicyError(
@@ -155,9 +159,9 @@ def _rule(data: Any, index: int, origin: str) -> Rule:
     name = data.get("id")
     if not isinstance(name, str) or not name:
         raise PolicyError(f"{where}: 'id' is missing.")
-    where = f"{origin}: rule {name!r}"
-    decision = data.get("decision")
-    if decision not in _WEIGHT:
+    where = f"{origin}: rule {name[:80]!r}"
+    decision = _verdict(data.get("decision"))
+    if decision is None:
         raise PolicyError(f"{where}: 'decision' is allow, ask or deny.")
     reason = data.get("reason")
     if not isinstance(reason, str) or not _REASON.fullmatch(reason):
@@ -165,21 +169,24 @@ def _rule(data: Any, index: int, origin: str) -> Rule:
     match = data.get("match", {})
     if not isinstance(match, dict):
         raise PolicyError(f"{where}: 'match' is a mapping of conditions.")
+    predicates = compile_match(match, where)  # checked: `tool` is a text or a list of texts
     tools = match.get("tool", [])
-    exact = frozenset(
-        name for name in (tools if isinstance(tools, list) else [tools]) if "*" not in str(name)
-    )
+    exact = frozenset(tool for tool in (tools if isinstance(tools, list) else [tools]) if "*" not in tool)
     auto = data.get("auto", False)
-    if not isinstance(auto, bool) or (auto and not exact):
-        raise PolicyError(f"{where}: 'auto: true' is for a rule that names its very tool.")
+    if not isinstance(auto, bool) or (auto and not (exact and decision == "allow")):
+        raise PolicyError(f"{where}: 'auto: true' is for a rule that allows and names its very tool.")
     obligations = data.get("obligations", [])
     if not isinstance(obligations, list) or not all(isinstance(item, str) for item in obligations):
         raise PolicyError(f"{where}: 'obligations' is a list of names.")
-    predicates = compile_match(match, where)
     return Rule(name, decision, reason, predicates, auto, exact, tuple(obligations))
+
+
+def _verdict(value: Any) -> Verdict | None:
+    return _VERDICTS.get(value) if isinstance(value, str) else None
 
 
 def _only(data: Mapping[str, Any], known: frozenset[str], where: str) -> None:
     for key in data:
         if key not in known:
-            raise PolicyError(f"{where}: unknown field {key!r}. Known: {', '.join(sorted(known))}.")
+            names = ", ".join(sorted(known))
+            raise PolicyError(f"{where}: unknown field {str(key)[:80]!r}. Known: {names}.")

@@ -12,6 +12,7 @@ Annotated with `msgspec.Meta`), or pydantic models.
 """
 
 import functools
+import importlib
 import inspect
 import types
 import typing
@@ -21,9 +22,9 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import msgspec
 
 from gerbang.contract.build import make_contract
-from gerbang.errors import ContractError
+from gerbang.errors import ContractError, ToolError
 from gerbang.limits import RESULT_MAX_CHARS, TOOL_TIMEOUT_S
-from gerbang.values import CallContext, Contract, RiskClass
+from gerbang.values import CallContext, Contract, Principal, RiskClass
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,7 +55,10 @@ class PythonTool(Generic[P, R]):
         bound = dict(arguments)
         for name, convert in self._decode.items():
             if name in bound:
-                bound[name] = convert(bound[name])
+                try:
+                    bound[name] = convert(bound[name])
+                except ValueError as error:  # pydantic's and msgspec's ValidationError are ValueErrors
+                    raise _bad_value(name, error) from None
         if self._context is not None:
             bound[self._context] = context
         return bound
@@ -98,12 +102,12 @@ def tool(
     def decorate(function: Callable[P, R], /) -> PythonTool[P, R]:
         where = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', function)}"
         schema, context, decode = _signature(function, where)
-        text, fields = _docstring(function)
+        text, fields = _docstring(function, schema["properties"])
         for field, about in fields.items():
             if field in schema["properties"]:
                 schema["properties"][field].setdefault("description", about)
-        shown = description if description is not None else text
-        if not shown.strip():
+        shown: Any = description if description is not None else text
+        if not isinstance(shown, str) or not shown.strip():
             raise ContractError(f"{where}: the tool needs a docstring; it is what the model reads.")
         contract = make_contract(
             name=name,
@@ -129,7 +133,7 @@ def _signature(function: Callable[..., Any], where: str) -> tuple[dict[str, Any]
     """Return the JSON Schema of the parameters, the name of the context parameter, and converters."""
     try:
         hints = typing.get_type_hints(function, include_extras=True)
-    except (NameError, TypeError) as error:
+    except (NameError, TypeError, AttributeError, SyntaxError) as error:
         raise ContractError(f"{where}: a type hint cannot be resolved: {error}") from None
     context: str | None = None
     names: list[str] = []
@@ -142,9 +146,16 @@ def _signature(function: Callable[..., Any], where: str) -> tuple[dict[str, Any]
         if parameter.name not in hints:
             raise ContractError(f"{where}: parameter {parameter.name!r} needs a type hint.")
         hint = hints[parameter.name]
-        if hint is CallContext:
+        if _is_context(hint):
+            if context is not None:
+                raise ContractError(f"{where}: only one parameter can be a CallContext.")
             context = parameter.name
             continue
+        if _mentions(hint, lambda kind: kind in (CallContext, Principal)):
+            raise ContractError(
+                f"{where}: parameter {parameter.name!r}: who calls is never the model's to say. Take one "
+                "parameter annotated CallContext; the runtime fills it."
+            )
         names.append(parameter.name)
         kinds.append(hint)
         if parameter.default is parameter.empty:
@@ -165,16 +176,21 @@ def _signature(function: Callable[..., Any], where: str) -> tuple[dict[str, Any]
 
 def _schemas(kinds: list[Any], where: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     template = "#/$defs/{name}"
-    foreign = {index: kind for index, kind in enumerate(kinds) if _is_pydantic(kind)}
+    foreign = {index: kind for index, kind in enumerate(kinds) if _mentions(kind, _is_pydantic)}
     own = [kind for index, kind in enumerate(kinds) if index not in foreign]
     try:
         out, definitions = msgspec.json.schema_components(own, ref_template=template)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise ContractError(f"{where}: a parameter's type has no JSON Schema: {error}") from None
     result = list(out)
     for index, kind in foreign.items():
-        schema = kind.model_json_schema(ref_template="#/$defs/{model}")
-        definitions.update(schema.pop("$defs", {}))
+        try:
+            schema = _adapter(kind).json_schema(ref_template="#/$defs/{model}")
+        except (TypeError, ValueError, RuntimeError) as error:  # pydantic's own errors are among these
+            raise ContractError(f"{where}: a parameter's type has no JSON Schema: {error}") from None
+        for name, definition in schema.pop("$defs", {}).items():
+            if definitions.setdefault(name, definition) != definition:
+                raise ContractError(f"{where}: two different types are called {name!r}; rename one.")
         result.insert(index, schema)
     return [_tidy(schema) for schema in result], definitions
 
@@ -187,27 +203,94 @@ def _is_pydantic(kind: Any) -> bool:
     return isinstance(kind, type) and callable(getattr(kind, "model_json_schema", None))
 
 
+def _is_context(hint: Any) -> bool:
+    """True for CallContext, also when it is optional or annotated."""
+    parts = [part for part in _flat(hint) if part is not type(None)]
+    return parts == [CallContext]
+
+
+def _flat(hint: Any) -> list[Any]:
+    origin = typing.get_origin(hint)
+    if origin is typing.Annotated:
+        return _flat(typing.get_args(hint)[0])
+    if origin in (typing.Union, types.UnionType):
+        return [part for member in typing.get_args(hint) for part in _flat(member)]
+    return [hint]
+
+
+def _mentions(hint: Any, wanted: Callable[[Any], bool]) -> bool:
+    """Tell whether a type is, or is made with, a type of the wanted kind."""
+    if typing.get_origin(hint) is typing.Literal:
+        return False
+    return wanted(hint) or any(_mentions(part, wanted) for part in typing.get_args(hint))
+
+
 def _plain(kind: Any) -> bool:
-    """True for types whose JSON value already is the Python value."""
+    """True for types whose JSON value already is the Python value. A JSON integer may be written 3.0."""
     if typing.get_origin(kind) is typing.Annotated:
         kind = typing.get_args(kind)[0]
-    if kind in (str, int, bool, float, Any, dict, list, type(None)):
+    if kind in (str, bool, float, Any, dict, list, type(None)):
         return True
-    origin = typing.get_origin(kind)
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin is dict and parts[0] is not str:
+        return False
     if origin in (dict, list, typing.Union, types.UnionType):
-        return all(_plain(part) for part in typing.get_args(kind))
+        return all(_plain(part) for part in parts)
     return origin is typing.Literal
 
 
 def _converter(kind: Any) -> Callable[[Any], Any]:
-    if _is_pydantic(kind):
-        validate: Callable[[Any], Any] = kind.model_validate
+    if _mentions(kind, _is_pydantic):
+        validate: Callable[[Any], Any] = _adapter(kind).validate_python
         return validate
-    return functools.partial(msgspec.convert, type=kind)
+    return functools.partial(_convert, kind)
 
 
-def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """Split a docstring into its text and the `name: meaning` lines of its `Args:` section."""
+def _convert(kind: Any, value: Any) -> Any:
+    """Return a JSON value as the type that the function asks for."""
+    try:
+        return msgspec.convert(value, kind, str_keys=True)
+    except msgspec.ValidationError:
+        return msgspec.convert(_whole(value), kind, str_keys=True)
+
+
+def _whole(value: Any) -> Any:
+    """Write whole numbers as integers: JSON Schema calls 3.0 an integer, Python does not."""
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _adapter(kind: Any) -> Any:
+    """Return pydantic's adapter of a type. The package is there: the type came from it."""
+    return importlib.import_module("pydantic").TypeAdapter(kind)
+
+
+def _bad_value(name: str, error: ValueError) -> ToolError:
+    """Return the error for a value that fits its schema and not its type. Nothing has run."""
+    listed = getattr(error, "errors", None)
+    if callable(listed):  # pydantic's text would quote the value
+        said = "; ".join(str(item["msg"]) for item in listed(include_input=False, include_url=False))
+    else:
+        said = str(error)
+    return ToolError(
+        f"The value of {name!r} cannot be used: {said[:300]}",
+        code="BAD_VALUE",
+        error_type="validation_error",
+        recoverable=True,
+        suggested_fix="Mend this field and send the call again.",
+        effect="none",
+    )
+
+
+def _docstring(function: Callable[..., Any], known: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """Split a docstring into its text and the `name: meaning` lines of its `Args:` section.
+
+    A line belongs to the field above it unless it begins with the name of a parameter in `known`.
+    """
+    names = frozenset(known)
     text: list[str] = []
     fields: dict[str, str] = {}
     section, current = "", ""
@@ -219,8 +302,9 @@ def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
         if outside and section:
             text.extend(["Returns"] if section == "Returns:" else [])
         elif section in ("Args:", "Arguments:"):
-            name, colon, about = bare.partition(":")
-            if colon and name.isidentifier():
+            head, colon, about = bare.partition(":")
+            name = head.partition("(")[0].strip()  # `city (str): ...` is a common form
+            if colon and name in names:
                 current = name
                 fields[name] = about.strip()
             elif current and bare:
