@@ -77,6 +77,11 @@ class Agent:
         self._context_tokens = context_tokens
         self._prompts: dict[str | None, str] = {}
         _positive(max_calls=max_calls, max_repeats=max_repeats, max_parallel=max_parallel)
+        if context_tokens is not None:
+            _positive(context_tokens=context_tokens)
+        _seconds(model_timeout_s=model_timeout_s)
+        if deadline_s is not None:
+            _seconds(deadline_s=deadline_s)
 
     async def run(
         self,
@@ -195,7 +200,7 @@ class Agent:
         if self._text_protocol:
             parts.append(self._tool_prompt(intent))
         messages = [Message("system", "\n\n".join(parts))] if parts else []
-        messages.extend(read_message(item) for item in history)
+        messages.extend(read_message(item) for item in _items(history))
         return messages
 
     def _tool_prompt(self, intent: str | None) -> str:
@@ -211,6 +216,12 @@ class Agent:
         return found
 
 
+def _items(history: Any) -> Iterable[Any]:
+    if isinstance(history, str | dict) or not isinstance(history, Iterable):
+        raise UsageError("history is a list of messages.")
+    return history
+
+
 def read_message(item: Any) -> Message:
     """Return a message of an OpenAI-style dict. Raises UsageError for what is none."""
     if isinstance(item, Message):
@@ -221,7 +232,10 @@ def read_message(item: Any) -> Message:
     content = item.get("content") or ""
     if not isinstance(content, str):
         raise UsageError("The content of a message in history is a text.")
-    calls = tuple(_read_call(call) for call in item.get("tool_calls") or ())
+    asked = item.get("tool_calls") or ()
+    if not isinstance(asked, list | tuple):
+        raise UsageError("The tool_calls of a message in history are a list.")
+    calls = tuple(_read_call(call) for call in asked)
     return Message(role, clean_text(content), calls, item.get("tool_call_id"), item.get("name"))
 
 
@@ -250,6 +264,12 @@ def _positive(**values: int) -> None:
     for name, value in values.items():
         if type(value) is not int or value < 1:
             raise UsageError(f"{name} is a whole number above 0, not {value!r}.")
+
+
+def _seconds(**values: float) -> None:
+    for name, value in values.items():
+        if type(value) not in (int, float) or not 0 < value < 1e9:
+            raise UsageError(f"{name} is a number of seconds above 0, not {value!r}.")
 
 
 def _dialect(asked: str | None, profile: Profile, model: str) -> str:

@@ -1,10 +1,10 @@
 """Loading policies: the shipped ones by name, others from files."""
 
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from gerbang.errors import PolicyError
+from gerbang.policy import rules
 from gerbang.policy.input import PolicyInput
 from gerbang.policy.rules import RulesPolicy, compile_rules, load_rules
 from gerbang.values import Decision
@@ -15,8 +15,8 @@ SHIPPED = ("strict", "read-only")
 class Policy:
     """A loaded policy. Make one with `default`, `shipped`, `load` or `from_rules`."""
 
-    def __init__(self, rules: RulesPolicy) -> None:
-        self._rules = rules
+    def __init__(self, compiled: RulesPolicy) -> None:
+        self._rules = compiled
 
     @classmethod
     def default(cls) -> "Policy":
@@ -28,7 +28,7 @@ class Policy:
         """Return a shipped policy by name. Raises PolicyError with the known names."""
         if name not in SHIPPED:
             raise PolicyError(f"There is no shipped policy {name!r}. Use one of: {', '.join(SHIPPED)}.")
-        text = files("gerbang.policy").joinpath("shipped", f"{name}.yaml").read_text("utf-8")
+        text = (Path(rules.__file__).parent / "shipped" / f"{name}.yaml").read_text("utf-8")
         return cls(load_rules(text, f"{name}.yaml"))
 
     @classmethod

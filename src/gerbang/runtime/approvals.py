@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from gerbang.approval.machine import ApprovalEvent, ApprovalState, advance, binding
 from gerbang.audit.redact import redact
 from gerbang.errors import UsageError
+from gerbang.ledger import machine as ledger
+from gerbang.ledger.machine import LedgerEvent
 from gerbang.ports import ApprovalAnswer, ApprovalRequest, ApproverLike, Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.bodies import event, refused_body
@@ -201,7 +203,7 @@ class Approvals:
             return Verdict("pending", approval.approval_id, approval, held)
         if waiting is not None:
             waiting()
-        answer = await self._answer(session, ticket, approval)
+        answer = await self._answer(session, ticket, held, approval)
         if isinstance(answer, CallError):
             await self._settle(session, ticket, approval, ApprovalEvent.REFUSE, "", answer.error_code)
             return Verdict("refused", approval.approval_id, approval, held, error=answer)
@@ -228,7 +230,7 @@ class Approvals:
         return self._granted(ticket, held, granted)
 
     async def _answer(
-        self, session: RunSession, ticket: "Ticket", approval: ApprovalRow
+        self, session: RunSession, ticket: "Ticket", held: CallRow, approval: ApprovalRow
     ) -> ApprovalAnswer | CallError:
         call = ticket.call
         request = ApprovalRequest(
@@ -247,7 +249,7 @@ class Approvals:
             if inspect.isawaitable(said):
                 said = await said
         except asyncio.CancelledError:
-            await asyncio.shield(self._settle(session, ticket, approval, ApprovalEvent.CANCEL, ""))
+            await asyncio.shield(self._cancel(session, ticket, held, approval))
             raise
         except Exception:  # an approver that fails has not approved
             return refusals.approver_failed()
@@ -272,6 +274,21 @@ class Approvals:
             Batch(approvals=[decided], events=[self._event(kind, session, ticket, decided, by or None)])
         )
         return decided
+
+    async def _cancel(
+        self, session: RunSession, ticket: "Ticket", held: CallRow, approval: ApprovalRow
+    ) -> None:
+        """Withdraw a request whose run was cancelled; the call's key is free again."""
+        now = self._clock.now()
+        withdrawn = decide_row(approval, ApprovalEvent.CANCEL, None, "", now)
+        state = ledger.advance(CallState.PLANNED, LedgerEvent.CANCEL)
+        await self._store.commit(
+            Batch(
+                approvals=[withdrawn],
+                calls=[replace(held, state=state, updated_at=now)],
+                events=[self._event("approval.cancelled", session, ticket, withdrawn, None)],
+            )
+        )
 
     def _event(
         self, kind: str, session: RunSession, ticket: "Ticket", approval: ApprovalRow, by: str | None

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from gerbang import parse
 from gerbang.errors import ModelFault
+from gerbang.limits import CHARS_PER_TOKEN
 from gerbang.loop.context import Transcript
 from gerbang.loop.machine import (
     Answered,
@@ -26,15 +27,24 @@ from gerbang.loop.machine import (
     advance,
 )
 from gerbang.ports import Clock, Model, Store
+from gerbang.runtime import refusals
 from gerbang.runtime.batching import run_batch
-from gerbang.runtime.bodies import ModelAnswered, RunFinished, RunStarted, event, sha256, step_name
+from gerbang.runtime.bodies import (
+    ModelAnswered,
+    RunFinished,
+    RunStarted,
+    event,
+    refused_body,
+    sha256,
+    step_name,
+)
 from gerbang.runtime.events import Notice, RunResult, ToolCalled, ToolFinished
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.reading import Answer, Asked, read_answer
 from gerbang.runtime.session import RunSession
 from gerbang.values import Message, Proposal, Result, ToolCall
 from gerbang.values.model import ModelRequest
-from gerbang.values.record import AnswerRow, RunRow, RunState
+from gerbang.values.record import AnswerRow, Batch, CallState, RunRow, RunState
 
 _ENCODER = msgspec.json.Encoder()
 _RESERVE_TOKENS = 1_024
@@ -74,12 +84,7 @@ class RunDriver:
         self._session = session
         self._settings = settings
         self._specs = session.catalogue.specs
-        self._schemas = [{"name": spec.wire_name, "parameters": spec.parameters} for spec in self._specs]
-        self._schemas += [
-            {"name": spec.name, "parameters": spec.parameters}
-            for spec in self._specs
-            if spec.name != spec.wire_name
-        ]
+        self._schemas = session.catalogue.schemas
         self._transcript: Transcript
         self._answer: Answer | None = None
         self._proposals: list[Proposal] = []
@@ -151,7 +156,7 @@ class RunDriver:
 
     def _reserve(self) -> int:
         """Return the tokens to keep free: for the answer, and for the tools' schemas."""
-        schemas = sum(len(_ENCODER.encode(spec)) for spec in self._specs) // 3
+        schemas = self._session.catalogue.spec_bytes // CHARS_PER_TOKEN
         return min(_RESERVE_TOKENS + schemas, self._settings.context_tokens // 2)
 
     async def _ask(self, command: AskModel, state: LoopState) -> Answered | ModelFailed:
@@ -189,6 +194,8 @@ class RunDriver:
         """Make the answer durable before anything of it is dispatched."""
         session = self._session
         self._proposals = [self._proposal(asked, step, index) for index, asked in enumerate(answer.calls)]
+        for proposal in self._proposals:
+            session.open[proposal.call_id] = proposal
         message = self._assistant(answer)
         self._transcript.append(message)
         body = ModelAnswered(
@@ -278,15 +285,17 @@ class RunDriver:
                 max_steps=self._settings.max_steps,
                 lang=self._session.lang,
                 call_id=result.call_id,
+                max_chars=max(1, len(result.for_model)),  # the gate has bounded it already
             )
             for result in results
         ]
-        self._transcript.append(Message("user", "\n\n".join(texts)))
+        self._transcript.append(Message("user", "\n\n".join(texts)), result=True)
 
     async def _finish(self, run_state: RunState, state: LoopState) -> RunResult:
         session, now = self._session, self._clock.now()
         text = self._closing(run_state)
         batch = session.batch()
+        self._close_open(batch, run_state, now)
         self._row = replace(self._row, state=run_state, updated_at=now, answer=text, steps=state.answers)
         batch.runs.append(self._row)
         body = RunFinished(
@@ -298,6 +307,7 @@ class RunDriver:
             now,
         )
         batch.events.append(event("run.finished", session.run_id, body))
+        session.open.clear()
         await self._store.commit(batch)
         return RunResult(
             answer=text,
@@ -309,6 +319,35 @@ class RunDriver:
             output_tokens=self._usage[1],
             detail=self._detail,
         )
+
+    def _close_open(self, batch: Batch, run_state: RunState, now: float) -> None:
+        """Give every proposal that a cancelled or timed-out run leaves open its record and its result."""
+        session = self._session
+        if run_state not in (RunState.CANCELLED, RunState.BUDGET):
+            return
+        error = refusals.not_sent()
+        for proposal in session.open.values():
+            body = refused_body(
+                session.principal,
+                proposal,
+                state=CallState.CANCELLED,
+                status="error",
+                error_code=error.error_code,
+                effect="none",
+                finished_at=now,
+            )
+            batch.events.append(event("call.refused", session.run_id, body))
+            self._results.append(
+                Result(
+                    status="error",
+                    tool=self._name(proposal.name),
+                    run_id=session.run_id,
+                    step_id=proposal.step_id,
+                    call_id=proposal.call_id,
+                    error=error,
+                    for_model=error.message,
+                )
+            )
 
     def _closing(self, run_state: RunState) -> str:
         """Return the text that the user gets at the end, in the profile's words."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gerbang.approval.grant import AuthorisedCall, authorise
 from gerbang.contract.catalogue import Entry
 from gerbang.contract.check import check, unknown_tool
-from gerbang.ledger.keys import caller_key, fingerprint, natural_key, runtime_key
+from gerbang.ledger.keys import Fingerprints, caller_key, natural_key, runtime_key
 from gerbang.policy.input import PolicyInput
 from gerbang.ports import Clock, Policy, Store
 from gerbang.runtime import refusals
@@ -66,7 +66,7 @@ class Gate:
     ) -> None:
         self._policy = policy
         self._store = store
-        self._store_key = store_key
+        self._fingerprints = Fingerprints(store_key)
         self._executor = executor
         self._approvals = approvals
         self._clock = clock
@@ -137,7 +137,7 @@ class Gate:
             return Refusal(refusals.denied(decision), decision)
         contract = call.contract
         tenant = session.principal.tenant
-        mark = fingerprint(self._store_key, contract.name, call.canonical)
+        mark = self._fingerprints.of(contract.name, call.canonical)
         natural = False
         if key is not None:
             name = caller_key(tenant, session.principal.user, key)
@@ -203,7 +203,7 @@ class Gate:
             if isinstance(call, CallError) or decision.decision == "deny":
                 error = call if isinstance(call, CallError) else refusals.denied(decision)
                 return await self._refuse(session, proposal, error, ticket, verdict)
-            mark = fingerprint(self._store_key, call.contract.name, call.canonical)
+            mark = self._fingerprints.of(call.contract.name, call.canonical)
             ticket = Ticket(
                 call, ticket.entry, replace(decision, decision="ask"), ticket.key, mark, ticket.natural
             )

@@ -150,7 +150,7 @@ class Records:
             cost_units=contract.cost_units,
         )
         batch = Batch(calls=[done], events=[event("call.finished", session.run_id, body)])
-        committed = await self._through(session, batch)
+        committed = await self._through(session, batch, row.call_id)
         return Result(
             status="ok" if error is None else "error",
             tool=contract.name,
@@ -192,8 +192,9 @@ class Records:
             session, Batch(calls=[done], events=[event("call.resolved", session.run_id, body)])
         )
 
-    async def _through(self, session: RunSession, batch: Batch) -> Committed:
+    async def _through(self, session: RunSession, batch: Batch, call_id: str = "") -> Committed:
         """Commit an outcome: it is written whether or not somebody still waits for it."""
+        session.open.pop(call_id, None)
         if session.closing is not None:
             ended, session.closing = session.closing, None
             batch.runs.append(replace(ended, state=RunState.COMPLETED, updated_at=self._clock.now()))
@@ -268,7 +269,7 @@ class Records:
                 )
         body = refused_body(session.principal, proposal, **facts)
         batch.events.append(event("call.refused", session.run_id, body))
-        committed = await self._through(session, batch)
+        committed = await self._through(session, batch, proposal.call_id)
         return f"{session.run_id}/{committed.seq}"
 
     async def replayed(self, session: RunSession, ticket: "Ticket", row: CallRow) -> Result:
@@ -286,7 +287,7 @@ class Records:
         )
         batch = session.batch()
         batch.events.append(event("call.replayed", session.run_id, body))
-        committed = await self._through(session, batch)
+        committed = await self._through(session, batch, proposal.call_id)
         return Result(
             status="ok" if error is None else "error",
             tool=contract.name,

@@ -7,7 +7,7 @@ from gerbang.contract.catalogue import Catalogue
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile
 from gerbang.loop.texts import Texts
-from gerbang.values import Principal
+from gerbang.values import Principal, Proposal
 from gerbang.values.record import Batch, RunRow
 
 
@@ -30,7 +30,8 @@ class RunSession:
 
     `memory` is shared by the sessions of one run. `carry` holds rows that must be
     durable before the next effect; they travel in the same commit. `closing` is the row of a run that
-    consists of one call and ends with it. `emit` receives agent events.
+    consists of one call and ends with it. `open` are the proposals of the answer, by call id, that have no
+    record of their end yet. `emit` receives agent events.
     """
 
     __slots__ = (
@@ -42,6 +43,7 @@ class RunSession:
         "intent",
         "lang",
         "memory",
+        "open",
         "principal",
         "profile",
         "purpose",
@@ -75,6 +77,7 @@ class RunSession:
         self.emit = emit or _nowhere
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
+        self.open: dict[str, Proposal] = {}
 
     def batch(self) -> Batch:
         """Return the batch that waits for the next commit, or a new one. The caller must commit it."""
