@@ -12,6 +12,8 @@ from types import TracebackType
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+PEERS_FOLDER = HERE / "peers"
+sys.path.append(str(PEERS_FOLDER))  # who imports this module may import the subjects after it
 PEERS = ("agent-framework", "pydantic-ai", "openai-agents")
 PLACE = HERE.parent / ".bench"
 """Peers live here, each in an environment of its own: `python benchmarks/peers/install.py`."""
@@ -36,7 +38,7 @@ class Worker:
     def __init__(self, *subjects: str, environment: dict[str, str] | None = None) -> None:
         python = next((found for name in subjects if (found := peer_python(name))), Path(sys.executable))
         self._process = subprocess.Popen(
-            [str(python), str(HERE / "peers" / "worker.py"), *subjects],
+            [str(python), str(PEERS_FOLDER / "worker.py"), *subjects],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "OPENAI_AGENTS_DISABLE_TRACING": "1", **(environment or {})},

@@ -1,6 +1,5 @@
-"""Gerbang as a subject: an agent with the whole gate, on the store that its name asks for."""
+"""Gerbang as a subject: an agent with the whole gate."""
 
-import os
 from collections.abc import AsyncIterator
 
 from script import TOOLS, Script, current
@@ -54,9 +53,9 @@ class TextModel(ScriptModel):
 class Gerbang:
     """`text` reads the calls from the model's text instead of taking them structured."""
 
-    def __init__(self, *, text: bool = False) -> None:
+    def __init__(self, *, text: bool = False, store: str = "memory:") -> None:
         tools = [g.tool(name=function.__name__, risk="read_external")(function) for function in TOOLS]
-        self.gate = g.Gateway(tools=tools, store=os.environ.get("BENCH_STORE", "memory:"))
+        self.gate = g.Gateway(tools=tools, store=store)
         self.agent = g.Agent(
             TextModel() if text else ScriptModel(),
             self.gate,
