@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.stamp-run
 TEST_READY := $(VENV)/.stamp-test
+FUZZ_READY := $(VENV)/.stamp-fuzz
 
 .DEFAULT_GOAL := help
 .PHONY: help run chat test check format bench fuzz lock clean
@@ -37,8 +38,12 @@ format: $(TEST_READY) ## put the code into the project's format
 bench: $(TEST_READY) ## measure, and write docs/benchmarks.md
 	$(BIN)/python tools/bench.py
 
-fuzz: $(TEST_READY) ## run the property tests with many more examples (FUZZ=N, default 20 times)
-	@GERBANG_FUZZ=$(or $(FUZZ),20) $(BIN)/python -m pytest -m fuzz
+fuzz: $(FUZZ_READY) ## fuzz each target for SECONDS_EACH (default 60), and run 20 times as many property examples
+	@for target in fuzz/*_target.py; do \
+		echo "fuzz: $$target"; \
+		$(BIN)/python $$target -max_total_time=$(or $(SECONDS_EACH),60) -rss_limit_mb=2048 || exit 1; \
+	done
+	@GERBANG_FUZZ=20 $(BIN)/python -m pytest tests/parse/render/test_round_trip.py
 
 lock: ## take newer versions of what we install (needs uv)
 	tools/lock.sh
@@ -53,4 +58,8 @@ $(RUN_READY): requirements/run.txt requirements/embedded.txt pyproject.toml tool
 
 $(TEST_READY): $(RUN_READY) requirements/test.txt requirements/test-data.txt
 	@tools/setup.sh test
+	@touch $@
+
+$(FUZZ_READY): $(TEST_READY) requirements/fuzz.txt
+	@tools/setup.sh fuzz
 	@touch $@

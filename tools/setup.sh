@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv and installs into it: `tools/setup.sh run` what the program needs, `tools/setup.sh test` that
-# and what the tests and checks need. Every package is pinned by version and hash; nothing is compiled.
+# Makes .venv and installs into it: `tools/setup.sh run` what the program needs, then `test` what tests and
+# checks need, then `fuzz` what fuzzing needs. Every package is pinned by version and hash; nothing is compiled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=.venv
@@ -57,7 +57,10 @@ test)
     hashed -r requirements/test.txt
     hashed --no-deps -r requirements/test-data.txt
     ;;
+fuzz)
+    hashed -r requirements/fuzz.txt
+    ;;
 *)
-    fail "usage: tools/setup.sh run|test"
+    fail "usage: tools/setup.sh run|test|fuzz"
     ;;
 esac
