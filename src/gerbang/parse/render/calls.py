@@ -20,7 +20,7 @@ def render(calls: Iterable[object], dialect: str, *, tools: Sequence[Mapping[str
     `calls` are dicts or objects with `name` (str) and `arguments` (dict of JSON values); none gives "".
     `tools` (dicts with `name` and `parameters`, or OpenAI's form) are what the reader will know. Formats
     without types in the text need them: left out, schemas are assumed that fit the values given.
-    The text is read back before it is returned, so `parse(render(calls, d), d).calls` are these calls.
+    The text is read back before it is returned, so `parse` with the same dialect and tools gives these calls.
 
     Raises RenderError (a ValueError) for an unknown dialect, for values that are not JSON, and for what
     the format cannot carry: a raw value that holds the format's own markup, reserved names, a second call
@@ -49,7 +49,9 @@ def shape_of(dialect: str) -> Shape:
     if dialect == "auto":
         raise RenderError("'auto' is a way of reading; name the dialect to write in, for example 'tool_use'.")
     if dialect in TABLE:
-        raise RenderError(f"{dialect} can be read, but not written yet. 'tool_use' can be read by any model.")
+        raise RenderError(
+            f"{dialect} can be read, but not written yet. Use 'tool_use', which needs no training."
+        )
     near = difflib.get_close_matches(str(dialect), TABLE, n=1, cutoff=0.4)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     raise RenderError(f"Unknown dialect {quoted(dialect)}. {hint}gerbang.parse.dialects() lists them.")

@@ -24,7 +24,14 @@ def derived(row: Dialect) -> Shape | None:
     if isinstance(layout, Python):
         close = layout.closes[0] if layout.closes else ""
         if layout.lines:
-            return PythonCalls(f"{mark}\n", f"\n{close}", "\n", json_words=True, marks=(mark, *layout.closes))
+            return PythonCalls(
+                f"{mark}\n",
+                f"\n{close}",
+                joint="\n",
+                json_words=True,
+                marks=(mark, *layout.closes),
+                many="inside",
+            )
         return PythonCalls(f"{mark}[", f"]{close}", marks=(mark, *layout.closes))
     if isinstance(layout, Notation):
         return tagged.Notation(mark, layout.close, layout.quote)
@@ -83,4 +90,5 @@ def _pairs(layout: PairTags) -> Shape:
         tail=tail,
         joint="",
         marks=PAIR_MARKS,
+        many="inside" if head else "repeat",
     )

@@ -48,6 +48,7 @@ def _deepseek(call: str, joint: str) -> Template:
         joint=joint,
         marks=(*marks, "<｜tool▁sep｜>", "```"),
         how="json_named",
+        many="inside",
     )
 
 
@@ -74,10 +75,10 @@ SHAPES: Final[dict[str, Shape]] = {
     ),
     # JSON without tags
     "llama3_json": Template(_PARAMETERS, joint="; ", marks=("<|python_tag|>", "<|eom_id|>")),
-    "bare_json": Template(_OBJECT, joint=", ", list_when_many=True, many="list"),
+    "bare_json": Template(_OBJECT, joint=", ", list_when_many=True, many="wrap"),
     "router": Template('{"tool": %N, "input": %A}', how="router", many=""),
     "fenced_json": Template(
-        _OBJECT, head="```json\n", tail="\n```", joint=", ", list_when_many=True, marks=("```",), many="list"
+        _OBJECT, head="```json\n", tail="\n```", joint=", ", list_when_many=True, marks=("```",), many="wrap"
     ),
     "react": Template("Action: %n\nAction Input: %A", how="react", many=""),
     # a JSON list
@@ -115,6 +116,7 @@ SHAPES: Final[dict[str, Shape]] = {
             "<|tool_call_end|>",
         ),
         how="json_named",
+        many="inside",
     ),
     "harmony": Template(
         "<|channel|>commentary to=functions.%n <|constrain|>json<|message|>%A<|call|>",
@@ -164,6 +166,7 @@ SHAPES: Final[dict[str, Shape]] = {
             "<｜tool_call_begin｜>",
             "<｜tool_calls_end｜>",
         ),
+        many="inside",
     ),
     # raw values with a type mark in the tag
     "deepseek_v32": _dsml("function_calls"),

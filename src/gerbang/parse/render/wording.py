@@ -77,6 +77,8 @@ _EN: Final = Wording(
         "repeat": "Several calls: write the whole form once for each call, in the order in which they "
         "are to run.",
         "list": "Several calls: put them all in the one list, in the order in which they are to run.",
+        "wrap": "Several calls: write one JSON list of such objects in its place, in the order in which they "
+        "are to run.",
         "inside": "Several calls: repeat the inner part for each call inside the same outer marks, in "
         "the order in which they are to run.",
     },
@@ -148,6 +150,8 @@ _ID: Final = Wording(
         "repeat": "Beberapa panggilan: tulis bentuk lengkapnya sekali untuk setiap panggilan, menurut "
         "urutan jalannya.",
         "list": "Beberapa panggilan: masukkan semuanya ke dalam satu daftar itu, menurut urutan jalannya.",
+        "wrap": "Beberapa panggilan: tulis satu daftar JSON berisi objek seperti itu di tempatnya, menurut "
+        "urutan jalannya.",
         "inside": "Beberapa panggilan: ulangi bagian dalamnya untuk setiap panggilan di dalam tanda "
         "luar yang sama, menurut urutan jalannya.",
     },
