@@ -1,7 +1,7 @@
 """Fuzz target for the readers (atheris): `python fuzz/parse_target.py -max_total_time=1200`.
 
-Checked on every input: no exception, any cut gives the same joined result, fragments join to the JSON text, and
-no mark of the dialect that formed a call is shown.
+Checked on every input: no exception, any cut gives the same joined result, fragments join to the JSON text,
+and no mark of the dialect that formed a call is shown.
 """
 
 import json

@@ -1,5 +1,7 @@
 """Cases of our own: (dialect, text, content, calls, options). Options: r reasoning, f fault codes, o reader options."""
 
+# ruff: noqa: E501 -- the answers of models stay on one line, as they are
+
 from typing import Any
 
 P: tuple[str, dict[str, Any]] = ("ping", {})

@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from gerbang.parse import reader
@@ -133,7 +134,7 @@ def cuts(text: str, dialect: str, seed: int, *, count: int = 6) -> Iterator[list
     for number in range(count):
         places = sorted(chance.sample(range(len(text) + 1), min(2 + number, len(text) + 1)))
         edges = [0, *places, len(text)]
-        yield [text[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+        yield [text[start:end] for start, end in pairwise(edges)]
 
 
 def by_marks(text: str, dialect: str) -> list[str]:
@@ -146,4 +147,4 @@ def by_marks(text: str, dialect: str) -> list[str]:
             places |= {at, at + len(mark)}
             at = text.find(mark, at + len(mark))
     edges = sorted(places)
-    return [text[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [text[start:end] for start, end in pairwise(edges)]

@@ -1,4 +1,6 @@
-"""The table of 180 cases: each read whole, char by char, mark by mark and at random cuts, with the same result."""
+"""The table of 180 cases: each read whole, char by char, mark by mark and at random cuts, with the same
+result.
+"""
 
 import json
 from pathlib import Path

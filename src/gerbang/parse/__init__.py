@@ -1,7 +1,7 @@
 """Tool calls in the text of language models: read whole or streamed, in every dialect, and written in each.
 
-No I/O, and nothing here raises on a model's text. `reader` reads a stream, `parse` a whole answer, `dialects` lists
-what can be read; `render`, `system_prompt` and `render_result` write.
+No I/O, and nothing here raises on a model's text. `reader` reads a stream, `parse` a whole answer,
+`dialects` lists what can be read; `render`, `system_prompt` and `render_result` write.
 """
 
 import difflib
@@ -72,9 +72,9 @@ def reader(
     """Return a reader for one answer: `feed(delta)` and `finish(truncated=...)` give lists of events.
 
     `dialect`: an id of `dialects()`. `tools`: the offered tools, as `{"name", "parameters"}` or in the OpenAI
-    form; formats without types take them from the schemas. `reasoning_open`: the prompt has opened the thinking
-    block. `repair`: mend slips that have exactly one reading. Raises UsageError for an unknown dialect or a tool
-    without a name; never for a model's text.
+    form; formats without types take them from the schemas. `reasoning_open`: the prompt has opened the
+    thinking block. `repair`: mend slips that have exactly one reading. Raises UsageError for an unknown
+    dialect or a tool without a name; never for a model's text.
     """
     if dialect not in TABLE:
         near = difflib.get_close_matches(str(dialect), TABLE, n=1, cutoff=0.4)
@@ -94,7 +94,9 @@ def parse(
     truncated: bool = False,
     repair: bool = True,
 ) -> Parsed:
-    """Read a whole answer. Arguments as for `reader`; `truncated`: it was cut off. Raises UsageError as `reader`."""
+    """Read a whole answer. Arguments as for `reader`; `truncated`: it was cut off. Raises UsageError as
+    `reader`.
+    """
     made = reader(dialect, tools=tools, reasoning_open=reasoning_open, repair=repair)
     content: list[str] = []
     reasoning: list[str] = []

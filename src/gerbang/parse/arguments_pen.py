@@ -57,7 +57,9 @@ class ArgumentsPen:
         return not self._seen and self._wrapped is None
 
     def begin(self, key: str, kinds: frozenset[str] | None = None, *, json: bool = False) -> None:
-        """Start a value. `kinds`: what the format says of it, else the schema; `json`: the format says JSON."""
+        """Start a value. `kinds`: what the format says of it, else the schema; `json`: the format says
+        JSON.
+        """
         self._key = key
         self._kinds = self._reader.offered.kinds(self.tool, key) if kinds is None else kinds
         self._json = json

@@ -1,7 +1,7 @@
 """Machine of the untagged formats: JSON on its own line, in a fence, a router's decision, Python calls.
 
-Untagged text is held until it is complete, because only then it is known whether it was a call: what is none is
-shown unchanged.
+Untagged text is held until it is complete, because only then it is known whether it was a call: what is
+none is shown unchanged.
 """
 
 import re
@@ -12,8 +12,8 @@ from gerbang.parse.faults import Broken
 from gerbang.parse.json_text import STOPS, JsonText
 from gerbang.parse.json_value import dump, load
 from gerbang.parse.plan import Plan
-from gerbang.parse.python_text import PythonText
 from gerbang.parse.python_calls import python_calls
+from gerbang.parse.python_text import PythonText
 from gerbang.parse.reader import Machine, Reader
 from gerbang.parse.scan import upcoming
 from gerbang.parse.shape import Call, calls_of, router_call
@@ -21,8 +21,11 @@ from gerbang.parse.shape import Call, calls_of, router_call
 _FIRST_KEY: Final = re.compile(r"""\s*(?:\[\s*)?\{\s*["']([^"'\\]*)["']\s*:""")
 _NO_KEY: Final = re.compile(r"""\s*(?:\[\s*)?(?:[^\s\[{]|\[\s*[^\s{\]]|\{\s*[^\s"'}])""")
 _CALL_KEYS: Final = frozenset(
-    "name tool_name function_name tool function action arguments parameters input args params tool_input "
-    "action_input function_call tool_call tool_calls function_calls calls id type index tool_call_id".split()
+    (
+        *("name", "tool_name", "function_name", "tool", "function", "action", "id", "type", "index"),
+        *("arguments", "parameters", "input", "args", "params", "tool_input", "action_input"),
+        *("function_call", "tool_call", "tool_calls", "function_calls", "calls", "tool_call_id"),
+    )
 )
 _CUT_KEY: Final = re.compile(r"""\s*(?:\[\s*)?(?:\{\s*(?:"([a-z_]*)"?\s*)?)?""")
 _SPACES: Final = re.compile(r"[ \t]*")
@@ -217,7 +220,9 @@ def _router(reader: Reader, value: Any, raw: str, *, repaired: bool) -> bool:
 
 
 def fenced(reader: Reader, plan: Plan, ticks: int) -> Any:
-    """Read a fence (its back ticks were taken) that may hold calls. True when it did; else it goes on as text."""
+    """Read a fence (its back ticks were taken) that may hold calls. True when it did; else it goes on as
+    text.
+    """
     opening = "`" * ticks
     first = reader.blank
     while True:

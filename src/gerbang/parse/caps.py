@@ -1,4 +1,6 @@
-"""Safety caps of the readers, in characters unless said otherwise. A breach is a ParseFault, never an exception."""
+"""Safety caps of the readers, in characters unless said otherwise. A breach is a ParseFault, never an
+exception.
+"""
 
 from typing import Final
 

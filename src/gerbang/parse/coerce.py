@@ -33,9 +33,9 @@ def coerce(raw: str, kinds: frozenset[str], *, repair: bool) -> tuple[str, bool]
     if len(text) <= _MAX_DIGITS:
         if "integer" in kinds and (_INTEGER.fullmatch(text) or _WHOLE.fullmatch(text)):
             return text, False
-        if kinds & {"number", "integer"} and _NUMBER.fullmatch(text) and _finite(text):
-            if "number" in kinds or float(text).is_integer():
-                return text, False
+        number = kinds & {"number", "integer"} and _NUMBER.fullmatch(text) and _finite(text)
+        if number and ("number" in kinds or float(text).is_integer()):
+            return text, False
     if kinds & {"object", "array"} and text[:1] in ("{", "["):
         found = _structure(text, kinds, repair=repair)
         if found is not None:

@@ -6,7 +6,9 @@ from typing import Literal
 from gerbang.parse.layout import Bare, Entry
 
 Encoding = Literal["J", "X", "X+", "P", "O"]
-"""How arguments are written: JSON, raw text in tags, the same with a type mark, Python literals, own notation."""
+"""How arguments are written: JSON, raw text in tags, the same with a type mark, Python literals, own
+notation.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,8 @@ class Dialect:
     `models` are the families that write it (for people), `match` the parts of a model name that point to it
     (lower case), `starts` the marks that begin a call, `reasoning` pairs of marks around thinking, `noise`
     special tokens that are never shown,
-    `answers` those of them that begin the answer and so end the thinking. `entries` and `bare` are for the readers.
+    `answers` those of them that begin the answer and so end the thinking. `entries` and `bare` are for the
+    readers.
     """
 
     id: str

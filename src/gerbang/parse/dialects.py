@@ -1,6 +1,7 @@
 """The dialect table: one row a text format. A new model is a new row here, not a new file.
 
-Source of the formats: the chat templates of the models and the parsers of vLLM 0.32, SGLang 0.5.23 and llama.cpp.
+Source of the formats: the chat templates of the models and the parsers of vLLM 0.32, SGLang 0.5.23 and
+llama.cpp.
 """
 
 from typing import Final

@@ -1,4 +1,6 @@
-"""Machine of the format in which every argument is an element, and every tag stands behind a prefix (MiniMax M3)."""
+"""Machine of the format in which every argument is an element, and every tag stands behind a prefix
+(MiniMax M3).
+"""
 
 import re
 from collections.abc import Generator

@@ -1,4 +1,6 @@
-"""What a reader hands out. Every event is frozen; joined over a whole answer they do not depend on how it was cut."""
+"""What a reader hands out. Every event is frozen; joined over a whole answer they do not depend on how it
+was cut.
+"""
 
 from typing import Any
 

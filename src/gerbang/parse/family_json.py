@@ -16,9 +16,9 @@ def read(reader: Reader, plan: Plan, layout: JsonTags, mark: str) -> Machine:
     """Read the block behind `mark`, which was taken."""
     reader.pos -= layout.keep
     start, distance = yield from upcoming(reader, _STARTS)
-    if start and start in "[":
+    if start == "[":
         inner, _ = yield from upcoming(reader, ("{", "[", "]"), distance + 1)
-        if not inner or (layout.word and inner in "]"):
+        if not inner or (layout.word and inner == "]"):
             start = ""
     elif start.startswith("```"):
         inner, _ = yield from upcoming(reader, ("{", "["), distance + len(start))

@@ -86,8 +86,10 @@ def _deepseek(reader: Reader, mark: str) -> Started:
 
 
 def _section(reader: Reader, call: str, end: str, read_call: Callable[[Reader], Machine]) -> Started:
-    """Read calls up to the section's end. Text between them is not shown; text in place of the first one is."""
-    found, distance = yield from upcoming(reader, (call, end))
+    """Read calls up to the section's end. Text between them is not shown; text in place of the first one
+    is.
+    """
+    found, _ = yield from upcoming(reader, (call, end))
     if found == "\0":
         reader.pos = len(reader.buf)
         raise Broken("CALL_TRUNCATED")

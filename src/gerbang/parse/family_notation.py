@@ -26,7 +26,9 @@ _AFTER: Final = re.compile(r"\s*[,}\]]")
 
 
 def read(reader: Reader, plan: Plan, layout: Notation, mark: str) -> Machine:
-    """Read the block behind `mark`, which was taken. It is held up to its end mark and then read as a whole."""
+    """Read the block behind `mark`, which was taken. It is held up to its end mark and then read as a
+    whole.
+    """
     ahead, _ = yield from upcoming(reader, ("call:",))
     if not ahead:
         not_started(reader, mark)

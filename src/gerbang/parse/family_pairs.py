@@ -164,7 +164,7 @@ def _ends(layout: PairTags) -> ValueEnds:
         {
             _VALUE_END: (_KEY, _CLOSE, *outer),
             _CLOSE: (*opens, *outer),
-            **{close: opens for close in outer},
+            **dict.fromkeys(outer, opens),
         },
         (_KEY,),
     )

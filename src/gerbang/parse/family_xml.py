@@ -25,12 +25,9 @@ _CDATA: Final = "<![CDATA["
 def read(reader: Reader, plan: Plan, layout: XmlTags, mark: str) -> Machine:
     """Read the block behind `mark`, which was taken: a wrapper with calls, or a call without one."""
     closes = tuple(close for _, close in layout.wrappers)
-    if mark != layout.call:
-        if mark in layout.inner or mark in (opening for opening, _ in layout.wrappers):
-            started = yield from _started(reader, layout)
-            if not started:
-                not_started(reader, mark)
-                return
+    if mark != layout.call and not (yield from _started(reader, layout)):
+        not_started(reader, mark)
+        return
     try:
         if mark == layout.call:
             yield from _call(reader, layout)
@@ -170,7 +167,7 @@ def _ends(layout: XmlTags) -> ValueEnds:
         {
             layout.param_close: (layout.param, layout.call_close, *closes, *layout.inner),
             layout.call_close: (*closes, *opens, layout.call, *layout.inner),
-            **{close: (*opens, layout.call) for close in closes},
+            **dict.fromkeys(closes, (*opens, layout.call)),
         },
         (layout.param,),
     )

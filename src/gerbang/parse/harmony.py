@@ -122,7 +122,9 @@ def _text(reader: Reader) -> Machine:
 
 
 def _ends(reader: Reader, mark: str) -> Generator[None, None, bool]:
-    """Tell whether the mark at `pos` ends a message: a header or the end of the answer follows, or it begins one."""
+    """Tell whether the mark at `pos` ends a message: a header or the end of the answer follows, or it
+    begins one.
+    """
     if mark in _ENDS:
         found, _ = yield from upcoming(reader, (_START, _CHANNEL, *_ENDS), len(mark))
         return found != ""

@@ -1,8 +1,9 @@
 """Reads one JSON value from text that arrives in pieces and passes it on, repaired where one reading exists.
 
 What is passed on is the model's own text, character by character, as long as that is valid JSON. Repairs
-(marked in `repaired`): a comma before a closing bracket is left out, raw line breaks and tabs in a text become
-escapes, single quotes become double ones, Python's words become JSON's. No quote or bracket is ever added.
+(marked in `repaired`): a comma before a closing bracket is left out, raw line breaks and tabs in a text
+become escapes, single quotes become double ones, Python's words become JSON's. No quote or bracket is ever
+added.
 """
 
 import re
@@ -29,7 +30,9 @@ STOPS: Final = frozenset({'"', "\\", *map(chr, range(32))})
 
 
 class JsonText:
-    """One value on its way. `run` takes text; `out` gets the JSON text; `done` tells that the value is complete."""
+    """One value on its way. `run` takes text; `out` gets the JSON text; `done` tells that the value is
+    complete.
+    """
 
     __slots__ = (
         "_back",
@@ -64,7 +67,9 @@ class JsonText:
         return self.state == TEXT
 
     def run(self, text: str, pos: int) -> int:
-        """Take `text` from `pos` and return the place up to which it was used. Raises Broken at the first fault."""
+        """Take `text` from `pos` and return the place up to which it was used. Raises Broken at the first
+        fault.
+        """
         size = len(text)
         while pos < size and not self.done:
             state = self.state

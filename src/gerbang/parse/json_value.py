@@ -37,7 +37,9 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_con
 
 
 def load(text: str) -> Any:
-    """Read one JSON value, every digit kept. Raises Broken: not JSON, too deep, a key twice, half a character."""
+    """Read one JSON value, every digit kept. Raises Broken: not JSON, too deep, a key twice, half a
+    character.
+    """
     if len(text) > MAX_CALL:
         raise Broken("CALL_TOO_LARGE", f"more than {MAX_CALL} characters")
     if text.count("{") + text.count("[") > MAX_DEPTH and depth_of(text) > MAX_DEPTH:

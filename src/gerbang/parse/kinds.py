@@ -20,7 +20,9 @@ _PY: Final = (
 
 
 class Offered:
-    """The offered tools: their names, and the kinds of their arguments, each worked out when first asked for."""
+    """The offered tools: their names, and the kinds of their arguments, each worked out when first asked
+    for.
+    """
 
     __slots__ = ("_kinds", "_schemas", "names")
 
@@ -31,7 +33,8 @@ class Offered:
             body = tool.get("function") if isinstance(tool.get("function"), Mapping) else tool
             if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
                 raise UsageError(
-                    "A tool has no name. Give a list of {'name': ..., 'parameters': {...}}, or the OpenAI form."
+                    "A tool has no name. Give a list of {'name': ..., 'parameters': {...}}, "
+                    "or tools in the OpenAI form."
                 )
             schema = body.get("parameters", body.get("input_schema", body.get("inputSchema")))
             self._schemas[body["name"]] = schema if isinstance(schema, Mapping) else {}

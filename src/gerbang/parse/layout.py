@@ -8,8 +8,8 @@ class JsonTags:
     """JSON objects, a list of them, or one a line, between marks.
 
     `closes` end the block; without any the JSON ends it. A `word` mark is a word that prose may use: what
-    follows decides. `keep` characters of the mark belong to the body. `keyed`: the tool's name is the only key.
-    `quiet`: the mark is so common in prose that it is no fault when no call follows.
+    follows decides. `keep` characters of the mark belong to the body. `keyed`: the tool's name is the only
+    key. `quiet`: the mark is so common in prose that it is no fault when no call follows.
     """
 
     closes: tuple[str, ...] = ()
@@ -84,7 +84,9 @@ class Notation:
 
 @dataclass(frozen=True, slots=True)
 class Bare:
-    """JSON without marks. `known`: only offered tools count. `anywhere`: any line may start it, else only the answer."""
+    """JSON without marks. `known`: only offered tools count. `anywhere`: any line may start it, else only
+    the answer.
+    """
 
     known: bool = True
     anywhere: bool = True

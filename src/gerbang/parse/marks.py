@@ -5,7 +5,9 @@ from collections.abc import Iterable
 
 
 class Marks:
-    """A set of marks: where the next one is, and how much of the end of a text may be the beginning of one."""
+    """A set of marks: where the next one is, and how much of the end of a text may be the beginning of
+    one.
+    """
 
     __slots__ = ("_firsts", "_longest", "_prefixes", "search", "stops")
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from gerbang.parse import (
     bare,
+    elements,
     family_json,
     family_named,
     family_notation,
@@ -13,7 +14,6 @@ from gerbang.parse import (
     family_python,
     family_xml,
 )
-from gerbang.parse import elements
 from gerbang.parse.caps import MAX_HELD, MAX_INDENT
 from gerbang.parse.layout import Elements, Entry, JsonTags, NamedJson, Notation, PairTags, Python, XmlTags
 from gerbang.parse.plan import FENCE, Meaning, Plan
@@ -76,7 +76,9 @@ def read(reader: Reader, plan: Plan, close: str | None) -> Machine:
 
 
 def _text(reader: Reader, plan: Plan, stops: frozenset[str]) -> Any:
-    """Show text up to the next mark, which stays. Returns it; a line break stands for an untagged call; "" ends."""
+    """Show text up to the next mark, which stays. Returns it; a line break stands for an untagged call; ""
+    ends.
+    """
     while True:
         buf, pos = reader.buf, reader.pos
         here = plan.line.match(buf, pos - 1) if plan.line and buf[pos - 1] == "\n" else None
@@ -116,7 +118,9 @@ def _text(reader: Reader, plan: Plan, stops: frozenset[str]) -> Any:
 
 
 def _indent(buf: str, pos: int, end: int) -> int:
-    """Return where the white space that begins the last line starts, if there is nothing else on that line."""
+    """Return where the white space that begins the last line starts, if there is nothing else on that
+    line.
+    """
     if end <= pos or buf[end - 1] not in " \t":
         return end
     start = buf.rfind("\n", max(pos - 1, end - MAX_INDENT - 1), end) + 1

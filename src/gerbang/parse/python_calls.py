@@ -37,7 +37,8 @@ Call = tuple[str, dict[str, Any]]
 def python_calls(text: str, *, repair: bool, json_words: bool = False) -> tuple[list[Call], bool]:
     """Read calls parted by commas, semicolons or line breaks. Returns them, and whether a repair was made.
 
-    `json_words`: the format has true, false and null as well. Raises Broken for anything but literal arguments.
+    `json_words`: the format has true, false and null as well. Raises Broken for anything but literal
+    arguments.
     """
     parser = _Parser(text, repair=repair, json_words=json_words)
     return parser.calls(), parser.repaired

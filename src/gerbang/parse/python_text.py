@@ -13,8 +13,8 @@ CODE, ONE, TWO, TEXT, LONG, LONG_ONE, LONG_TWO, ESCAPE = range(8)
 
 
 class PythonText:
-    """Python text on its way. `done` at the bracket that closes the first one, or at a `<` outside of texts when
-    `tagged`; `bad` when the brackets do not fit.
+    """Python text on its way. `done` at the bracket that closes the first one, or at a `<` outside of texts
+    when `tagged`; `bad` when the brackets do not fit.
     """
 
     __slots__ = ("_back", "_quote", "_state", "bad", "done", "stack", "tagged")

@@ -1,7 +1,7 @@
 """Raw text between tags, up to the end tag that is one.
 
-An end tag inside a value is data unless the next structural tag, or the end of the output, follows it. An opening
-tag inside a value counts only at the start of a line.
+An end tag inside a value is data unless the next structural tag, or the end of the output, follows it. An
+opening tag inside a value counts only at the start of a line.
 """
 
 from collections.abc import Generator
@@ -15,7 +15,9 @@ from gerbang.parse.scan import upcoming
 
 
 class ValueEnds:
-    """The tags that may end a value, and for each the tags that must follow it (none: it counts by itself)."""
+    """The tags that may end a value, and for each the tags that must follow it (none: it counts by
+    itself).
+    """
 
     __slots__ = ("follow", "marks", "stops")
 
@@ -64,7 +66,7 @@ def raw_value(
             reader.pos += len(found)
             continue
         if found != mark:
-            if not trim and not ends.follow[found] == ():
+            if not trim and ends.follow[found] != ():
                 pen.add("\n")
             reader.pos += 1
         return mark

@@ -1,4 +1,6 @@
-"""Machine of the ReAct format: Thought, Action, Action Input. Only the first action counts; the rest is made up."""
+"""Machine of the ReAct format: Thought, Action, Action Input. Only the first action counts; the rest is
+made up.
+"""
 
 import re
 from typing import Any, Final

@@ -2,7 +2,8 @@
 
 A machine (a generator of one of the families) reads from `buf` at `pos` and yields when it needs more text.
 Time is linear: text is looked at when it arrives; at most the beginning of a mark is looked at again. While a
-machine is in the middle of plain text it sets `stops`, and deltas without any of these characters do not wake it.
+machine is in the middle of plain text it sets `stops`, and deltas without any of these characters do not
+wake it.
 """
 
 from collections.abc import Generator

@@ -43,7 +43,9 @@ def read(reader: Reader, plan: Plan) -> Machine:
 
 
 def _recipient(reader: Reader, marks: Marks, *, back: int) -> Any:
-    """Read a recipient's line and, for a tool, its arguments. False, with nothing taken, when there is none."""
+    """Read a recipient's line and, for a tool, its arguments. False, with nothing taken, when there is
+    none.
+    """
     reader.begin(back)
     while True:
         match = _LINE.match(reader.buf, reader.pos)

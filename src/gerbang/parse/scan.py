@@ -29,7 +29,8 @@ def upcoming(
 ) -> Generator[None, None, tuple[str, int]]:
     """Look ahead without taking: which option stands `skip` characters (and white space) on.
 
-    Returns (option, distance to it); option is "" when none can stand there, and "\\0" at the end of the answer.
+    Returns (option, distance to it); option is "" when none can stand there, and "\\0" at the end of the
+    answer.
     """
     while True:
         buf, start = reader.buf, reader.pos
@@ -54,7 +55,9 @@ def upcoming(
 
 
 def until(reader: Reader, end: str, limit: int, *, forbidden: str = "") -> Generator[None, None, str | None]:
-    """Take text up to `end`, which is taken too. None, with nothing taken, when it is not there within `limit`."""
+    """Take text up to `end`, which is taken too. None, with nothing taken, when it is not there within
+    `limit`.
+    """
     seen = 0
     while True:
         buf, start = reader.buf, reader.pos
@@ -73,7 +76,9 @@ def until(reader: Reader, end: str, limit: int, *, forbidden: str = "") -> Gener
 
 
 def skip_past(reader: Reader, closes: Marks, opens: Callable[[str], bool]) -> Generator[None, None, str]:
-    """Drop text up to the next mark. A mark that `opens` stays, any other is taken. Returns it, "" at the end."""
+    """Drop text up to the next mark. A mark that `opens` stays, any other is taken. Returns it, "" at the
+    end.
+    """
     while True:
         match = closes.search(reader.buf, reader.pos)
         if match:

@@ -1,4 +1,6 @@
-"""Machine of the thinking block: what is in it is not for the user, and calls in it are drafts until it is left open."""
+"""Machine of the thinking block: what is in it is not for the user, and calls in it are drafts until it is
+left open.
+"""
 
 import re
 from typing import Final
@@ -12,10 +14,11 @@ _LEADING: Final = re.compile(r"\s*")
 
 
 def think(reader: Reader, plan: Plan, close: str, *, prefilled: bool = False) -> Machine:
-    """Read up to `close`, which is taken. From a call mark on all text is held: only the end tells what it was.
+    """Read up to `close`, which is taken. From a call mark on all text is held: only the end tells what it
+    was.
 
-    An answer that ends, uncut, with the thinking still open: the calls in it count. What was held is then read
-    again as ordinary text, and stays thinking up to its first call.
+    An answer that ends, uncut, with the thinking still open: the calls in it count. What was held is then
+    read again as ordinary text, and stays thinking up to its first call.
     """
     reader.thinking = True
     marks = plan.thinking[close]
