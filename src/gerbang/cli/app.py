@@ -1,18 +1,18 @@
 """The command line as a whole: which commands there are, and how the process ends."""
 
 import sys
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
+from gerbang import __version__
 from gerbang.cli import call, chat, demo, parse, runs, tools
 from gerbang.cli.exits import Exit, report
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(version("gerbang"))
+        typer.echo(__version__)
         raise typer.Exit
 
 
