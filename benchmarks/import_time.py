@@ -35,8 +35,8 @@ def table(quick: bool = False) -> str:
             if number:
                 kept.append(one)
     rows = []
-    for statement, kept in found.items():
-        cpu, wall, modules = (statistics.median(column) for column in zip(*kept, strict=True))
+    for statement, ones in found.items():
+        cpu, wall, modules = (statistics.median(column) for column in zip(*ones, strict=True))
         rows.append((f"`{statement}`", f"{cpu:.0f} ms", f"{wall:.0f} ms", f"{modules:.0f}"))
     text = markdown(("statement", "CPU", "wall", "modules loaded"), rows)
     bare, whole = (
