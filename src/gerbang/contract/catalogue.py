@@ -48,7 +48,7 @@ class Catalogue:
             description=contract.description,
             parameters=contract.parameters,
         )
-        for name in {spec.name, spec.wire_name}:
+        for name in (spec.name, spec.wire_name):
             other = self._by_any.get(name)
             if other is not None:
                 raise ContractError(

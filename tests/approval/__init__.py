@@ -1,0 +1,1 @@
+"""Approval: the machine, and the grant that opens the executor once."""

@@ -1,0 +1,1 @@
+"""Contracts: definitions, names, schemas, coercion, layer 1 and the nearest names."""

@@ -1,0 +1,1 @@
+"""The effect ledger: its machine and the names of calls."""

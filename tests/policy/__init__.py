@@ -1,0 +1,1 @@
+"""Rules: the algebra of decisions, every comparison, every way a policy can be wrong."""

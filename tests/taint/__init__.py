@@ -1,0 +1,1 @@
+"""Taint: labels and the frame around data."""

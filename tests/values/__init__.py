@@ -1,0 +1,1 @@
+"""Values: canonical JSON, strict YAML, and the promises of the small types."""
