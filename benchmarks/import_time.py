@@ -43,9 +43,9 @@ def table(quick: bool = False) -> str:
         statistics.median(mine[0] / floor[0] for mine, floor in zip(found[name], found[FLOOR], strict=True))
         for name in (OWN, ALL)
     )
-    kept = verdict(bare <= MAX_FLOORS)
+    held = verdict(bare <= MAX_FLOORS)
     return (
-        f"{text}\n\nBound: the import is at most {MAX_FLOORS:g} × the floor: {bare:.2f}, {kept}. "
+        f"{text}\n\nBound: the import is at most {MAX_FLOORS:g} × the floor: {bare:.2f}, {held}. "
         f"With every public name used: {whole:.2f}."
     )
 
