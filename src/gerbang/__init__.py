@@ -3,37 +3,52 @@
 The model only proposes tool calls. Gerbang reads them out of any model's output, validates them against
 contracts, authorises them by policy, asks a person when needed, executes them once, treats their output
 as data, and records everything.
+
+Importing this package loads nothing else: each public name is loaded when it is first used.
 """
 
-from gerbang import parse
-from gerbang.adapters.tools.python import tool
-from gerbang.compose.agent import Agent
-from gerbang.compose.events import (
-    AnswerDelta,
-    ApprovalNeeded,
-    Decided,
-    Finished,
-    Notice,
-    ReasoningSeen,
-    RunResult,
-    ToolCalled,
-    ToolFinished,
-)
-from gerbang.compose.gateway import Gateway
-from gerbang.compose.policy import Policy
-from gerbang.errors import (
-    CallerError,
-    ConfigError,
-    ContractError,
-    GerbangError,
-    ModelFault,
-    PolicyError,
-    StoreError,
-    ToolError,
-    UsageError,
-)
-from gerbang.ports import ApprovalAnswer, ApprovalRequest
-from gerbang.values import CallContext, CallError, Contract, Decision, Message, Principal, Result, RiskClass
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from gerbang import parse
+    from gerbang.adapters.tools.python import tool
+    from gerbang.compose.agent import Agent
+    from gerbang.compose.events import (
+        AnswerDelta,
+        ApprovalNeeded,
+        Decided,
+        Finished,
+        Notice,
+        ReasoningSeen,
+        RunResult,
+        ToolCalled,
+        ToolFinished,
+    )
+    from gerbang.compose.gateway import Gateway
+    from gerbang.compose.policy import Policy
+    from gerbang.errors import (
+        CallerError,
+        ConfigError,
+        ContractError,
+        GerbangError,
+        ModelFault,
+        PolicyError,
+        StoreError,
+        ToolError,
+        UsageError,
+    )
+    from gerbang.ports import ApprovalAnswer, ApprovalRequest
+    from gerbang.values import (
+        CallContext,
+        CallError,
+        Contract,
+        Decision,
+        Message,
+        Principal,
+        Result,
+        RiskClass,
+    )
 
 __version__ = "0.1.0"
 
@@ -72,3 +87,39 @@ __all__ = [
     "parse",
     "tool",
 ]
+
+_HOMES: Final = {
+    "gerbang.adapters.tools.python": ("tool",),
+    "gerbang.compose.agent": ("Agent",),
+    "gerbang.compose.events": (
+        *("AnswerDelta", "ApprovalNeeded", "Decided", "Finished", "Notice"),
+        *("ReasoningSeen", "RunResult", "ToolCalled", "ToolFinished"),
+    ),
+    "gerbang.compose.gateway": ("Gateway",),
+    "gerbang.compose.policy": ("Policy",),
+    "gerbang.errors": (
+        *("CallerError", "ConfigError", "ContractError", "GerbangError", "ModelFault"),
+        *("PolicyError", "StoreError", "ToolError", "UsageError"),
+    ),
+    "gerbang.ports": ("ApprovalAnswer", "ApprovalRequest"),
+    "gerbang.values": (
+        *("CallContext", "CallError", "Contract", "Decision", "Message", "Principal", "Result", "RiskClass"),
+    ),
+}
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used (PEP 562)."""
+    if name == "parse":
+        return importlib.import_module("gerbang.parse")
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'gerbang' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

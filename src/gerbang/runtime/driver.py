@@ -28,7 +28,7 @@ from gerbang.loop.machine import (
 )
 from gerbang.ports import Clock, Model, Store
 from gerbang.runtime import refusals
-from gerbang.runtime.batching import run_batch
+from gerbang.runtime.batching import Finished, run_batch
 from gerbang.runtime.bodies import (
     ModelAnswered,
     RunFinished,
@@ -215,7 +215,7 @@ class RunDriver:
         session.carry = batch
         if len(self._proposals) > 1:  # a single call takes the answer along in its own commit
             await self._store.commit(session.batch())
-        for proposal in self._proposals:
+        for proposal in self._proposals if session.watched else ():
             session.emit(ToolCalled(step, proposal.call_id, self._name(proposal.name), proposal.arguments))
 
     def _proposal(self, asked: Asked, step: int, index: int) -> Proposal:
@@ -261,7 +261,7 @@ class RunDriver:
             session,
             self._proposals,
             self._settings.max_parallel,
-            lambda proposal, result: session.emit(ToolFinished(proposal.call_id, result.tool, result)),
+            _tell(session) if session.watched else None,
         )
         self._last = results
         self._results.extend(results)
@@ -376,6 +376,13 @@ class RunDriver:
             return texts[0]
         names = [result.tool for result in self._results]
         return "\n".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+
+
+def _tell(session: RunSession) -> Finished:
+    def finished(proposal: Proposal, result: Result) -> None:
+        session.emit(ToolFinished(proposal.call_id, result.tool, result))
+
+    return finished
 
 
 def _arguments(asked: Asked) -> str:

@@ -18,6 +18,7 @@ from gerbang.policy.input import PolicyInput
 from gerbang.ports import Clock, Policy, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.approvals import Approvals, Verdict
+from gerbang.runtime.events import Decided
 from gerbang.runtime.executor import Execution, Executor
 from gerbang.runtime.present import show_error
 from gerbang.runtime.records import Records
@@ -88,6 +89,8 @@ class Gate:
         CancelledError; a cancelled call has its terminal record all the same.
         """
         ticket = self._admit(session, proposal, key)
+        if session.watched and ticket.decision is not None:
+            session.emit(Decided(proposal.call_id, proposal.name, ticket.decision))
         if isinstance(ticket, Refusal):
             return await self._refuse(session, proposal, ticket.error, decision=ticket.decision)
         refused = self._count(session, ticket)

@@ -49,6 +49,7 @@ class RunSession:
         "purpose",
         "run_id",
         "texts",
+        "watched",
     )
 
     def __init__(
@@ -75,6 +76,7 @@ class RunSession:
         self.purpose = purpose
         self.intent = intent
         self.emit = emit or _nowhere
+        self.watched = emit is not None
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
         self.open: dict[str, Proposal] = {}
