@@ -246,6 +246,8 @@ BAD_HISTORY: list[Any] = [
     [{"role": "wizard", "content": "x"}],
     [{"role": "user", "content": [{"type": "image"}]}],
     [{"role": "assistant", "content": "", "tool_calls": [{"name": "x"}]}],
+    [{"role": "assistant", "content": "", "tool_calls": 7}],
+    7,
 ]
 
 
@@ -266,6 +268,10 @@ BAD_OPTIONS: list[dict[str, Any]] = [
     {"max_repeats": True},
     {"max_parallel": 1.5},
     {"result_max_chars": 0},
+    {"deadline_s": -1},
+    {"deadline_s": float("nan")},
+    {"model_timeout_s": 0},
+    {"context_tokens": 0},
     {"profile": "wizard"},
     {"lang": "fr"},
     {"dialect": "klingon"},
@@ -322,7 +328,12 @@ def _as_text(profile: str, number: int) -> Any:
     return [("big.v1", {"number": number})]
 
 
-WINDOWS = [("gateway", 6_000, 8_000), ("local", 6_000, 8_000)]
+WINDOWS = [
+    ("gateway", 6_000, 8_000),
+    ("local", 6_000, 8_000),
+    ("terminal", 4_000, 1_900),
+    ("minimal", 6_000, 8_000),
+]
 
 
 @pytest.mark.parametrize(("profile", "tokens", "size"), WINDOWS)

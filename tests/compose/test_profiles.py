@@ -85,7 +85,7 @@ def test_terminal_four_steps(lang: str, envelope: str) -> None:
     assert "run_in_terminal" in watched.last[0].content
 
 
-def held_back_terminal_long_result() -> None:
+def test_terminal_long_result() -> None:
     _, watched = run(talk([shell("echo long"), "ok"], [terminal], profile="terminal"))
     shown = watched.last[-1].content.partition("\n\n")[2]
     assert shown == "x" * 2_000 + "\n\n... (output truncated, total 4321 chars)"

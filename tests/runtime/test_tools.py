@@ -292,7 +292,7 @@ def test_what_the_caller_gets_is_not_the_tools_own_object() -> None:
     assert result.value == {"a": [1]}
 
 
-@pytest.mark.parametrize("size", [20_000, RESULT_STORE_BYTES - 10])
+@pytest.mark.parametrize("size", [20_000, RESULT_STORE_BYTES - 10, 10_000_000])
 def test_a_long_text_is_cut_visibly(size: int) -> None:
     async def give() -> str:
         return "x" * size
