@@ -21,11 +21,53 @@ SETTINGS = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 SHARED = [
-    *('{"name": "ping", "arguments": {}}', '{"name": "sum", "arguments": {"a": 1}}', "{", "}", "[", "]", '"', "'"),
-    *("\\", ":", ",", "\n", " ", "```", "```json\n", "ping", "a", "1", "null", "<", ">", "/", "=", "\x00", "é"),
-    *("[ping()]", "call:ping{}", ">>>all\n", "Action: ping\nAction Input: ", "Thought:", "\ud800", "<function=ping>"),
+    *(
+        '{"name": "ping", "arguments": {}}',
+        '{"name": "sum", "arguments": {"a": 1}}',
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        "'",
+    ),
+    *(
+        "\\",
+        ":",
+        ",",
+        "\n",
+        " ",
+        "```",
+        "```json\n",
+        "ping",
+        "a",
+        "1",
+        "null",
+        "<",
+        ">",
+        "/",
+        "=",
+        "\x00",
+        "é",
+    ),
+    *(
+        "[ping()]",
+        "call:ping{}",
+        ">>>all\n",
+        "Action: ping\nAction Input: ",
+        "Thought:",
+        "\ud800",
+        "<function=ping>",
+    ),
     *("<parameter=a>\n", "\n</parameter>\n", "</function>", '<invoke name="ping">', '<parameter name="a">'),
-    *("<arg_key>a</arg_key>", "<arg_value>", "</arg_value>", "<|channel|>final", "<|message|>", "to=functions.ping"),
+    *(
+        "<arg_key>a</arg_key>",
+        "<arg_value>",
+        "</arg_value>",
+        "<|channel|>final",
+        "<|message|>",
+        "to=functions.ping",
+    ),
 ]
 
 
@@ -70,7 +112,9 @@ def test_calls_are_found_among_text_and_no_mark_of_theirs_is_shown(dialect: str,
     words = st.text(alphabet="abc xyz.,\né", max_size=20)
     body = data.draw(words)
     try:
-        call = render([{"name": "write_note", "arguments": {"path": "p", "body": body}}], dialect, tools=TOOLS)
+        call = render(
+            [{"name": "write_note", "arguments": {"path": "p", "body": body}}], dialect, tools=TOOLS
+        )
     except RenderError:
         return
     result = read(cut(call, [data.draw(st.integers(1, 9))]), dialect)

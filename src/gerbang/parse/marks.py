@@ -14,7 +14,7 @@ class Marks:
     def __init__(self, marks: Iterable[str], *, line: str = "") -> None:
         """`line` is a further pattern to find."""
         ordered = sorted(set(marks), key=len, reverse=True)
-        options = "|".join(map(re.escape, ordered)) or r"(?!)"
+        options = _pattern(ordered) if ordered else r"(?!)"
         self.search = re.compile(f"({options}|{line})" if line else f"({options})").search
         self._prefixes = frozenset(mark[:size] for mark in ordered for size in range(1, len(mark)))
         self._longest = max(map(len, ordered), default=1)
@@ -33,3 +33,18 @@ class Marks:
                 return at
             at += 1
         return size
+
+
+def _pattern(marks: list[str]) -> str:
+    """Return a pattern for any of the marks, the longest first, that looks at common beginnings only once."""
+    groups: dict[str, list[str]] = {}
+    for mark in marks:
+        groups.setdefault(mark[:1], []).append(mark[1:])
+    rest = groups.pop("", None)
+    options = [re.escape(first) + _pattern(tails) for first, tails in groups.items()]
+    if not options:
+        return ""
+    joined = "|".join(options)
+    if rest is not None:
+        return f"(?:{joined}|)"
+    return joined if len(options) == 1 else f"(?:{joined})"

@@ -158,8 +158,12 @@ class Reader:
         """
         if self.ended or self.pos < len(self.buf):
             return
-        if self._record is not None and len(self._record) < MAX_RAW:
-            return
+        if self._record is not None:
+            if len(self._record) < MAX_RAW:
+                return
+            self._since = (
+                self._base - MAX_RAW
+            )  # all of the record was used up; from now on text goes by uncounted
         if self.blank and not hold and not self.thinking and self._name is None:
             return  # the first visible text must be noticed
         self._stops = stops
