@@ -16,8 +16,8 @@ _SHAPES: Final = tuple(
     (hint, re.compile(pattern))
     for hint, pattern in (
         ("sk-", r"sk-(?<![A-Za-z0-9_]sk-)(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{12,256}"),
-        ("k_live_", r"[spr]k_live_[A-Za-z0-9]{10,250}"),
-        ("k_test_", r"[spr]k_test_[A-Za-z0-9]{10,250}"),
+        ("k_live_", r"[spr]k_live_(?<![A-Za-z0-9]........)[A-Za-z0-9]{10,250}"),
+        ("k_test_", r"[spr]k_test_(?<![A-Za-z0-9]........)[A-Za-z0-9]{10,250}"),
         ("whsec_", r"whsec_[A-Za-z0-9]{16,250}"),
         ("gh", r"gh[oprsu]_(?<![A-Za-z0-9]....)[A-Za-z0-9]{20,255}"),
         ("github_pat_", r"github_pat_[A-Za-z0-9_]{20,255}"),
@@ -38,7 +38,7 @@ _SHAPES: Final = tuple(
         (
             "PRIVATE KEY",
             r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----)){0,16000}"
-            r"(?:-----END[A-Z0-9 -]{0,60})?",
+            r"(?:-----END[A-Z0-9 ]{0,60}(?:-----)?)?",
         ),
         ("://", r"(?P<kept>://[^\s/:@\"'<>]{0,200}:)[^\s/\"'<>]{1,200}(?=@)"),
     )
@@ -96,7 +96,7 @@ def _mask_named(text: str, lowered: str) -> str:
     while (word := _WORDS.search(lowered, start)) is not None:
         start = word.end()
         tail = _tail(text, lowered, word)
-        if tail is not None and tail.end() > tail.end("kept"):
+        if tail is not None and not text.startswith(MASK, tail.end("kept")):
             out.append(text[done : tail.end("kept")] + MASK)
             done = start = tail.end()
     return text if not out else "".join([*out, text[done:]])

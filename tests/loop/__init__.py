@@ -1,0 +1,1 @@
+"""The loop: run machine, batch plan, budget, transcript, profiles and their texts."""
