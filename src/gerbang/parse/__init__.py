@@ -37,6 +37,7 @@ __all__ = [
     "Content",
     "Dialect",
     "Event",
+    "Offered",
     "ParseFault",
     "Parsed",
     "Reader",
@@ -65,14 +66,15 @@ class Parsed(Struct, frozen=True):
 def reader(
     dialect: str = "auto",
     *,
-    tools: Sequence[Mapping[str, Any]] | None = None,
+    tools: Sequence[Mapping[str, Any]] | Offered | None = None,
     reasoning_open: bool = False,
     repair: bool = True,
 ) -> Reader:
     """Return a reader for one answer: `feed(delta)` and `finish(truncated=...)` give lists of events.
 
     `dialect`: an id of `dialects()`. `tools`: the offered tools, as `{"name", "parameters"}` or in the OpenAI
-    form; formats without types take them from the schemas. `reasoning_open`: the prompt has opened the
+    form; formats without types take them from the schemas. Whoever reads many answers with the same tools
+    makes one `Offered(tools)` and passes that. `reasoning_open`: the prompt has opened the
     thinking block. `repair`: mend slips that have exactly one reading. Raises UsageError for an unknown
     dialect or a tool without a name; never for a model's text.
     """
@@ -80,7 +82,7 @@ def reader(
         near = difflib.get_close_matches(str(dialect), TABLE, n=1, cutoff=0.4)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         raise UsageError(f"Unknown dialect {str(dialect)[:64]!r}. {hint}gerbang.parse.dialects() lists them.")
-    made = Reader(Offered(tools), repair=repair)
+    made = Reader(tools if isinstance(tools, Offered) else Offered(tools), repair=repair)
     made.start(_machine(made, dialect, reasoning_open=reasoning_open))
     return made
 

@@ -4,12 +4,14 @@ import asyncio
 import secrets
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang import parse
+from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import ModelFault
 from gerbang.limits import CHARS_PER_TOKEN
 from gerbang.loop.context import Transcript
@@ -17,11 +19,9 @@ from gerbang.loop.machine import (
     Answered,
     AskModel,
     CallsDone,
-    Command,
     Finish,
     LoopState,
     ModelFailed,
-    RunCalls,
     Started,
     Stopped,
     advance,
@@ -48,6 +48,8 @@ from gerbang.values.record import AnswerRow, Batch, CallState, RunRow, RunState
 
 _ENCODER = msgspec.json.Encoder()
 _RESERVE_TOKENS = 1_024
+_NOTHING = parse.Offered(None)
+_READY: "WeakKeyDictionary[Catalogue, parse.Offered]" = WeakKeyDictionary()
 
 
 class RunSettings(Struct, frozen=True, gc=False):
@@ -84,7 +86,7 @@ class RunDriver:
         self._session = session
         self._settings = settings
         self._specs = session.catalogue.specs
-        self._schemas = session.catalogue.schemas
+        self._offered = _offered(session.catalogue)
         self._transcript: Transcript
         self._answer: Answer | None = None
         self._proposals: list[Proposal] = []
@@ -104,7 +106,10 @@ class RunDriver:
         try:
             async with asyncio.timeout(self._settings.deadline_s):
                 while type(command) is not Finish:
-                    state, command = advance(state, await self._do(command, state))
+                    if type(command) is AskModel:
+                        state, command = advance(state, await self._ask(command, state))
+                    else:
+                        state, command = advance(state, await self._call(state))
         except TimeoutError:
             state, command = advance(state, Stopped(RunState.BUDGET))
         except asyncio.CancelledError:
@@ -114,12 +119,6 @@ class RunDriver:
             raise
         assert isinstance(command, Finish)  # noqa: S101 - the loop ends with it
         return await self._finish(command.state, state)
-
-    async def _do(self, command: Command, state: LoopState) -> Answered | CallsDone | ModelFailed:
-        if type(command) is AskModel:
-            return await self._ask(command, state)
-        assert isinstance(command, RunCalls)  # noqa: S101 - Finish is handled by the caller
-        return await self._call(state)
 
     def _begin(self, messages: list[Message], prompt: str) -> None:
         session, settings, now = self._session, self._settings, self._clock.now()
@@ -179,7 +178,11 @@ class RunDriver:
         )
         try:
             answer = await read_answer(
-                self._model, request, settings.dialect, self._schemas if command.tools else [], session.emit
+                self._model,
+                request,
+                settings.dialect,
+                self._offered if command.tools else _NOTHING,
+                session.emit,
             )
         except ModelFault as fault:
             self._detail = str(fault)
@@ -397,6 +400,14 @@ def _plain(result: Result) -> str:
         return result.error.message
     value: Any = result.value
     return value if isinstance(value, str) else _ENCODER.encode(value).decode()
+
+
+def _offered(catalogue: Catalogue) -> parse.Offered:
+    """Return what the parser knows of the catalogue's tools; worked out once for all runs."""
+    found = _READY.get(catalogue)
+    if found is None:
+        found = _READY[catalogue] = parse.Offered(catalogue.schemas)
+    return found
 
 
 def new_run_id() -> str:

@@ -238,7 +238,13 @@ class Gate:
         row, taken = await self._records.dispatched(session, ticket, attempt, started, verdict, over)
         if taken is not None:
             return await self._settled(session, ticket, taken)
-        execution, cancelled = await self._execute(session, ticket, grant)
+        cancelled: asyncio.CancelledError | None = None
+        try:
+            execution = await self._executor.run(grant, ticket.entry, self._time_for(session, ticket))
+        except asyncio.CancelledError as caught:  # the outcome is recorded first, then the task ends
+            cancelled = caught
+            read = ticket.call.contract.risk.is_read
+            execution = Execution(Outcome("FAILED" if read else "UNCERTAIN", error=refusals.cancelled(read)))
         result = await self._records.finished(session, ticket, row, execution, started, verdict)
         if execution.late is not None:
             self._watch(session, ticket, row, execution.late)
@@ -266,19 +272,11 @@ class Gate:
         if self._late:
             await asyncio.wait(self._late)
 
-    async def _execute(
-        self, session: RunSession, ticket: Ticket, grant: AuthorisedCall
-    ) -> tuple[Execution, asyncio.CancelledError | None]:
+    def _time_for(self, session: RunSession, ticket: Ticket) -> float:
+        """Return the seconds that the call may take: its own time-out, or what the run has left."""
         timeout = ticket.call.contract.timeout_s
         left = session.budget.remaining(self._clock.monotonic())
-        if left is not None:
-            timeout = max(0.0, min(timeout, left))
-        try:
-            return await self._executor.run(grant, ticket.entry, timeout), None
-        except asyncio.CancelledError as cancelled:
-            read = ticket.call.contract.risk.is_read
-            error = refusals.cancelled(read)
-            return Execution(Outcome("FAILED" if read else "UNCERTAIN", error=error)), cancelled
+        return timeout if left is None or timeout <= left else max(0.0, left)
 
     async def _join(self, ticket: Ticket) -> CallRow | None:
         """Wait for the same call that is in flight in this process, and return its row."""

@@ -59,7 +59,7 @@ class Answer(Struct, frozen=True, gc=False):
 class AnswerReader:
     """Collects one answer. `emit` receives the text for the user as it becomes certain."""
 
-    def __init__(self, dialect: str, tools: list[dict[str, Any]], emit: Callable[[Any], None]) -> None:
+    def __init__(self, dialect: str, tools: parse.Offered, emit: Callable[[Any], None]) -> None:
         self._dialect = dialect
         self._tools = tools
         self._emit = emit
@@ -162,7 +162,7 @@ async def read_answer(
     model: Model,
     request: ModelRequest,
     dialect: str,
-    tools: list[dict[str, Any]],
+    tools: parse.Offered,
     emit: Callable[[Any], None],
 ) -> Answer:
     """Ask the model and return its answer. Raises ModelFault, and closes the stream when cancelled."""

@@ -37,10 +37,8 @@ class Records:
         self._store = store
         self._clock = clock
 
-    async def commit(self, session: RunSession, batch: Batch) -> Committed:
+    async def _commit(self, session: RunSession, batch: Batch) -> Committed:
         """Write a batch to its end even when the task is cancelled meanwhile; then raise CancelledError."""
-        if self._store.immediate:
-            return await self._store.commit(batch)
         writing = asyncio.ensure_future(self._store.commit(batch))
         try:
             return await asyncio.shield(writing)
@@ -91,7 +89,10 @@ class Records:
             event("call.dispatched", session.run_id, self._intent(session, ticket, row, verdict))
         )
         try:
-            committed = await self.commit(session, batch)
+            if self._store.immediate:
+                committed = await self._store.commit(batch)
+            else:
+                committed = await self._commit(session, batch)
         except asyncio.CancelledError:
             if session.carry is None:
                 await self._never_sent(session, ticket, row)
