@@ -1,5 +1,6 @@
 """Labels for results, by the risk class of the tool, and the look for instructions hidden in data."""
 
+import re
 from functools import lru_cache
 from typing import Final
 
@@ -35,6 +36,8 @@ _PHRASES: Final = (
     "instruksi baru",
     "jangan beri tahu",
 )
+_SHORT: Final = 400
+_ANY_PHRASE: Final = re.compile("|".join(map(re.escape, _PHRASES)))
 
 
 def label(tool: str, risk: RiskClass, text: str) -> Taint:
@@ -48,6 +51,8 @@ def label(tool: str, risk: RiskClass, text: str) -> Taint:
 def looks_like_instructions(text: str) -> bool:
     """Tell whether the text speaks to a model. A hint for policy and people, never a permission."""
     lowered = text[:_SCAN_CHARS].lower()
+    if len(lowered) < _SHORT:  # one pattern is faster in a short text, plain searches in a long one
+        return _ANY_PHRASE.search(lowered) is not None
     for phrase in _PHRASES:  # noqa: SIM110 - a plain loop costs half of a generator here
         if phrase in lowered:
             return True
