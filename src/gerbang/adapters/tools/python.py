@@ -102,7 +102,7 @@ def tool(
     def decorate(function: Callable[P, R], /) -> PythonTool[P, R]:
         where = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', function)}"
         schema, context, decode = _signature(function, where)
-        text, fields = _docstring(function, schema["properties"])
+        text, fields = _docstring(function)
         for field, about in fields.items():
             if field in schema["properties"]:
                 schema["properties"][field].setdefault("description", about)
@@ -285,12 +285,12 @@ def _bad_value(name: str, error: ValueError) -> ToolError:
     )
 
 
-def _docstring(function: Callable[..., Any], known: Iterable[str]) -> tuple[str, dict[str, str]]:
+def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     """Split a docstring into its text and the `name: meaning` lines of its `Args:` section.
 
-    A line belongs to the field above it unless it begins with the name of a parameter in `known`.
+    A line that is indented deeper than the first one of the section belongs to the field above it.
     """
-    names = frozenset(known)
+    margin = 0
     text: list[str] = []
     fields: dict[str, str] = {}
     section, current = "", ""
@@ -299,12 +299,14 @@ def _docstring(function: Callable[..., Any], known: Iterable[str]) -> tuple[str,
         outside = bool(line) and not line[0].isspace()
         if outside:
             section = bare if bare in _SECTIONS else ""
+            margin = 0
         if outside and section:
             text.extend(["Returns"] if section == "Returns:" else [])
         elif section in ("Args:", "Arguments:"):
             head, colon, about = bare.partition(":")
             name = head.partition("(")[0].strip()  # `city (str): ...` is a common form
-            if colon and name in names:
+            margin = margin or len(line) - len(line.lstrip())
+            if colon and name.isidentifier() and len(line) - len(line.lstrip()) <= margin:
                 current = name
                 fields[name] = about.strip()
             elif current and bare:

@@ -1,0 +1,308 @@
+"""`@tool`: hints and docstring become the contract; what cannot be one is refused at once."""
+
+import asyncio
+import dataclasses
+import datetime
+import enum
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pydantic
+import pytest
+
+from gerbang.adapters.tools.python import PythonTool, tool
+from gerbang.contract.catalogue import Catalogue
+from gerbang.contract.check import check
+from gerbang.errors import ContractError, ToolError
+from gerbang.values import LOCAL, CallContext, CallError, Principal, Proposal, ValidCall
+
+CONTEXT = CallContext(LOCAL, "r1", 1, "c1", "key")
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Size(enum.IntEnum):
+    BIG = 3
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+class Box(msgspec.Struct):
+    width: int
+    at: Point | None = None
+
+
+class Person(pydantic.BaseModel):
+    name: str
+    age: int = pydantic.Field(ge=0, default=0)
+
+
+def make(function: Callable[..., Any], **changes: Any) -> "PythonTool[..., Any]":
+    function.__doc__ = function.__doc__ or "Does something."
+    return tool(**{"name": "a.b.v1", "risk": "compute", **changes})(function)
+
+
+def call(made: "PythonTool[..., Any]", arguments: dict[str, Any]) -> Any:
+    """Check the arguments by the contract and run the tool; the error when they do not fit."""
+    entry = next(iter(Catalogue([made.contract])))
+    valid = check(entry, Proposal("r1", 1, 0, "c1", "a.b.v1", arguments))
+    if isinstance(valid, CallError):
+        return valid.error_code
+    assert isinstance(valid, ValidCall)
+    return made.invoke_sync(valid.arguments, CONTEXT)
+
+
+def same(x: Any) -> Any:
+    return x
+
+
+def typed(kind: Any) -> "PythonTool[..., Any]":
+    def function(x: Any) -> Any:
+        return x
+
+    function.__annotations__ = {"x": kind}
+    return make(function)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent", "got"),
+    [
+        (int, 3, 3),
+        (int, 3.0, 3),
+        (int, "3", 3),
+        (int, 3.5, "WRONG_TYPE"),
+        (int, True, "WRONG_TYPE"),
+        (float, 3, 3),
+        (float, 2.5, 2.5),
+        (str, "a", "a"),
+        (str, 3, "WRONG_TYPE"),
+        (bool, True, True),
+        (bool, 1, "WRONG_TYPE"),
+        (Any, {"a": 1}, {"a": 1}),
+        (dict, {"a": 1}, {"a": 1}),
+        (list, [1, "a"], [1, "a"]),
+        (list[int], [1, 2.0], [1, 2]),
+        (list[int], ["x"], "WRONG_TYPE"),
+        (dict[str, int], {"a": 1}, {"a": 1}),
+        (dict[int, str], {"1": "a"}, {1: "a"}),
+        (tuple[int, str], [1, "a"], (1, "a")),
+        (set[int], [1, 2], {1, 2}),
+        (int | None, None, None),
+        (int | None, "4", 4),
+        (int | None, 4.0, 4),
+        (int | str, "4", "4"),
+        (Literal["a", "b"], "a", "a"),
+        (Literal["a", "b"], "c", "NOT_IN_ENUM"),
+        (Colour, "red", Colour.RED),
+        (Colour, "blue", "NOT_IN_ENUM"),
+        (Size, 3, Size.BIG),
+        (Annotated[int, msgspec.Meta(ge=1, le=5)], 5, 5),
+        (Annotated[int, msgspec.Meta(ge=1, le=5)], 6, "OUT_OF_RANGE"),
+        (Annotated[str, msgspec.Meta(max_length=2)], "abc", "TOO_LONG"),
+        (datetime.date, "2026-01-02", datetime.date(2026, 1, 2)),
+        (datetime.date, "soon", "BAD_FORMAT"),
+        (Point, {"x": 1}, Point(1)),
+        (Point, {"x": 1.0, "y": 2}, Point(1, 2)),
+        (Point, {}, "MISSING_FIELD"),
+        (Point, {"x": 1, "z": 1}, "EXTRA_FIELD"),
+        (list[Point], [{"x": "1"}], [Point(1)]),
+        (Box, {"width": 1, "at": {"x": 2}}, Box(1, Point(2))),
+        (Box | None, None, None),
+        (Person, {"name": "Ana", "age": 3}, Person(name="Ana", age=3)),
+        (Person, {"name": "Ana"}, Person(name="Ana")),
+        (Person, {"name": "Ana", "age": -1}, "OUT_OF_RANGE"),
+        (Person, {"name": "Ana", "z": 1}, "EXTRA_FIELD"),
+        (list[Person], [{"name": "Ana"}], [Person(name="Ana")]),
+        (Person | None, None, None),
+        (bytes, "aGk=", b"hi"),
+    ],
+)
+def test_kinds_of_parameters(kind: Any, sent: Any, got: Any) -> None:
+    answer = call(typed(kind), {"x": sent})
+    assert answer == got
+    assert type(answer) is type(got) or kind is float
+
+
+def test_hints_and_docstring_become_the_contract() -> None:
+    def weather(
+        city: str, *, days: int = 3, unit: Literal["C", "F"] = "C", context: CallContext
+    ) -> dict[str, Any]:
+        """Current weather for a city.
+
+        Use for forecasts. Not for history.
+
+        Args:
+            city: Name of the city,
+                note: in English.
+            days (int): How many: at most ten.
+            unknown: Not a parameter.
+
+        Returns:
+            One object a day.
+
+        Raises:
+            ToolError: never shown.
+        """
+        return {"city": city, "days": days, "unit": unit, "run": context.run_id}
+
+    made = make(
+        weather, risk="read_external", sensitive=["city"], natural_key=["city"], intents=["w"], cost_units=2
+    )
+    contract = made.contract
+    assert contract.description == (
+        "Current weather for a city. Use for forecasts. Not for history. Returns One object a day."
+    )
+    assert contract.parameters == {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "description": "Name of the city, note: in English."},
+            "days": {
+                "type": "integer",
+                "default": 3,
+                "description": "How many: at most ten.",
+            },
+            "unit": {"enum": ["C", "F"], "default": "C"},
+        },
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    assert contract.runtime_fields == {"context"}
+    assert (contract.risk, contract.natural_key, contract.cost_units) == ("read_external", ("city",), 2.0)
+    assert call(made, {"city": "Paris"}) == {"city": "Paris", "days": 3, "unit": "C", "run": "r1"}
+    assert call(made, {"city": "Paris", "context": {"run_id": "x"}}) == "RUNTIME_OWNED_FIELD"
+    assert (getattr(made, "__name__", ""), repr(made), made.blocking) == ("weather", "<tool a.b.v1>", True)
+    assert made("Oslo", context=CONTEXT)["city"] == "Oslo"
+
+
+@pytest.mark.parametrize("kind", [CallContext, CallContext | None, Annotated[CallContext, "filled in"]])
+def test_the_context_is_filled_by_the_runtime(kind: Any) -> None:
+    made = typed(kind)
+    assert made.contract.parameters["properties"] == {}
+    assert made.contract.runtime_fields == {"x"}
+    assert call(made, {}) is CONTEXT
+
+
+def test_an_async_tool() -> None:
+    async def twice(n: int) -> int:
+        await asyncio.sleep(0)
+        return 2 * n
+
+    made = make(twice)
+    assert made.blocking is False
+    assert asyncio.run(made.invoke({"n": 4}, CONTEXT)) == 8
+
+
+class Sealed:
+    pass
+
+
+def no_hint(x) -> None: ...  # type: ignore[no-untyped-def]
+def var_args(*x: int) -> None: ...
+def var_kwargs(**x: int) -> None: ...
+def positional(x: int, /) -> None: ...
+def unknown_hint(x: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+def broken_hint(x: int) -> None: ...
+def missing_attribute(x: "datetime.nothing") -> None: ...  # type: ignore[name-defined]
+def no_schema(x: Sealed) -> None: ...
+def two_contexts(x: CallContext, y: CallContext) -> None: ...
+def takes_principal(x: Principal) -> None: ...
+def takes_principals(x: list[Principal]) -> None: ...
+def nested_context(x: list[CallContext]) -> None: ...
+def good(x: int) -> None: ...
+def nan_default(x: float = float("nan")) -> None: ...
+
+
+broken_hint.__annotations__["x"] = "1 +"
+
+
+@pytest.mark.parametrize(
+    ("function", "changes", "says"),
+    [
+        (no_hint, {}, "parameter 'x' needs a type hint"),
+        (var_args, {}, "parameter 'x' must be an ordinary named parameter"),
+        (var_kwargs, {}, "must be an ordinary named parameter"),
+        (positional, {}, "must be an ordinary named parameter"),
+        (unknown_hint, {}, "a type hint cannot be resolved"),
+        (broken_hint, {}, "a type hint cannot be resolved"),
+        (missing_attribute, {}, "a type hint cannot be resolved"),
+        (no_schema, {}, "a parameter's type has no JSON Schema"),
+        (two_contexts, {}, "only one parameter can be a CallContext"),
+        (takes_principal, {}, "who calls is never the model's to say"),
+        (takes_principals, {}, "who calls is never the model's to say"),
+        (nested_context, {}, "who calls is never the model's to say"),
+        (nan_default, {}, "not JSON"),
+        (good, {"name": "a b"}, "is not a tool name"),
+        (good, {"risk": "safe"}, "'safe' is not a risk class"),
+        (good, {"risk": None}, "no risk class is given"),
+        (good, {"description": "  "}, "the tool needs a docstring"),
+        (good, {"description": 5}, "the tool needs a docstring"),
+        (good, {"sensitive": ["y"]}, "sensitive names 'y'"),
+        (good, {"timeout_s": 0}, "timeout_s"),
+    ],
+)
+def test_what_cannot_be_a_tool(function: Callable[..., Any], changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        make(function, **changes)
+    assert says in str(caught.value)
+    assert function.__name__ in str(caught.value)
+
+
+@pytest.mark.parametrize("doc", [None, "", "   ", "\n    Args:\n        x: only this.\n"])
+def test_a_docstring_is_needed(doc: str | None) -> None:
+    def function(x: int) -> int:
+        return x
+
+    function.__doc__ = doc
+    with pytest.raises(ContractError, match="the tool needs a docstring"):
+        tool(name="a.v1", risk="compute")(function)
+
+
+def test_two_types_of_one_name() -> None:
+    def inner() -> Any:
+        class Point(pydantic.BaseModel):
+            z: str
+
+        return Point
+
+    other = inner()
+
+    def function(x: Any, y: Any) -> None:
+        """Does something."""
+
+    function.__annotations__ = {"x": list[Point], "y": list.__class_getitem__(other)}
+    with pytest.raises(ContractError, match="two different types are called 'Point'"):
+        make(function)
+
+
+def test_a_value_that_only_its_type_refuses_runs_nothing() -> None:
+    class Even(pydantic.BaseModel):
+        n: int
+
+        @pydantic.field_validator("n")
+        @classmethod
+        def check(cls, n: int) -> int:
+            if n % 2:
+                raise ValueError("must be even")
+            return n
+
+    made = typed(Even)
+    assert call(made, {"x": {"n": 2}}) == Even(n=2)
+    with pytest.raises(ToolError, match=r"The value of 'x' cannot be used: .*must be even") as caught:
+        call(made, {"x": {"n": 987_654_321}})
+    assert (caught.value.code, caught.value.effect, caught.value.recoverable) == ("BAD_VALUE", "none", True)
+    assert "987654321" not in str(caught.value)
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    with pytest.raises(ContractError, match="Two tools are called"):
+        Catalogue([make(good).contract, make(same_name).contract])
+
+
+def same_name(x: int) -> None: ...
