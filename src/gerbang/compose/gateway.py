@@ -30,6 +30,7 @@ from gerbang.runtime.executor import Executor
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.threads import SyncPool
+from gerbang.runtime.writing import write
 from gerbang.values import LOCAL, CallError, Contract, Decision, Principal, Proposal, Result, StepId
 from gerbang.values.canonical import NotCanonical, canonical
 from gerbang.values.record import ApprovalRow, Batch, RunRow, RunState
@@ -298,8 +299,9 @@ class Gateway:
         body = refused_body(
             by, proposal, approval_id=row.approval_id, approver=by.user, state=decided.state, finished_at=now
         )
-        await self.store.commit(
-            Batch(approvals=[decided], events=[event(f"approval.{decided.state}", row.run_id, body)])
+        await write(
+            self.store,
+            Batch(approvals=[decided], events=[event(f"approval.{decided.state}", row.run_id, body)]),
         )
         if expired:
             raise UsageError(f"Approval {row.approval_id} has expired.")

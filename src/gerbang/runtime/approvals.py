@@ -21,6 +21,7 @@ from gerbang.runtime.bodies import event, refused_body
 from gerbang.runtime.events import ApprovalNeeded
 from gerbang.runtime.preview import preview
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.writing import write
 from gerbang.values import CallError
 from gerbang.values.canonical import NotCanonical, canonical
 from gerbang.values.record import ApprovalRow, Batch, CallRow, CallState
@@ -182,7 +183,12 @@ class Approvals:
         batch.claims.append(held)
         batch.approvals.append(approval)
         batch.events.append(self._event("approval.requested", session, ticket, approval, None))
-        committed = await self._store.commit(batch)
+        try:
+            committed = await write(self._store, batch)
+        except asyncio.CancelledError:
+            if await self._store.approval(approval_id) is not None:
+                await asyncio.shield(self._cancel(session, ticket, held, approval))
+            raise
         if committed.taken is not None:
             batch.claims.clear()
             batch.approvals.clear()
@@ -270,8 +276,9 @@ class Approvals:
     ) -> ApprovalRow:
         decided = decide_row(approval, what, by or None, note, self._clock.now())
         kind = f"approval.{decided.state}"
-        await self._store.commit(
-            Batch(approvals=[decided], events=[self._event(kind, session, ticket, decided, by or None)])
+        await write(
+            self._store,
+            Batch(approvals=[decided], events=[self._event(kind, session, ticket, decided, by or None)]),
         )
         return decided
 
@@ -282,12 +289,13 @@ class Approvals:
         now = self._clock.now()
         withdrawn = decide_row(approval, ApprovalEvent.CANCEL, None, "", now)
         state = ledger.advance(CallState.PLANNED, LedgerEvent.CANCEL)
-        await self._store.commit(
+        await write(
+            self._store,
             Batch(
                 approvals=[withdrawn],
                 calls=[replace(held, state=state, updated_at=now)],
                 events=[self._event("approval.cancelled", session, ticket, withdrawn, None)],
-            )
+            ),
         )
 
     def _event(

@@ -42,6 +42,7 @@ from gerbang.runtime.events import Notice, RunResult, ToolCalled, ToolFinished
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.reading import Answer, Asked, read_answer
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.writing import write
 from gerbang.values import Message, Proposal, Result, ToolCall
 from gerbang.values.model import ModelRequest
 from gerbang.values.record import AnswerRow, Batch, CallState, RunRow, RunState
@@ -161,7 +162,7 @@ class RunDriver:
     async def _ask(self, command: AskModel, state: LoopState) -> Answered | ModelFailed:
         session, settings = self._session, self._settings
         if session.carry is not None and not self._store.immediate:
-            await self._store.commit(session.batch())  # a run that dies in the model call can be seen
+            await write(self._store, session.batch())  # a run that dies in the model call can be seen
         before = self._transcript.shortened
         fits = self._transcript.fit(keep_last=max(1, len(self._last)))
         if self._transcript.shortened != before:
@@ -217,7 +218,7 @@ class RunDriver:
         batch.events.append(event("model.answered", session.run_id, body))
         session.carry = batch
         if len(self._proposals) > 1:  # a single call takes the answer along in its own commit
-            await self._store.commit(session.batch())
+            await write(self._store, session.batch())
         for proposal in self._proposals if session.watched else ():
             session.emit(ToolCalled(step, proposal.call_id, self._name(proposal.name), proposal.arguments))
 
@@ -311,7 +312,7 @@ class RunDriver:
         )
         batch.events.append(event("run.finished", session.run_id, body))
         session.open.clear()
-        await self._store.commit(batch)
+        await write(self._store, batch)
         return RunResult(
             answer=text,
             status=str(run_state),

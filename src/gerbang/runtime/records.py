@@ -14,6 +14,7 @@ from gerbang.runtime.executor import Execution
 from gerbang.runtime.output import Output
 from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.writing import write
 from gerbang.taint.label import label
 from gerbang.values import CallError, Decision, Outcome, Proposal, Result, Taint
 from gerbang.values.record import Batch, CallRow, CallState, Committed, RunState
@@ -199,21 +200,7 @@ class Records:
         if session.closing is not None:
             ended, session.closing = session.closing, None
             batch.runs.append(replace(ended, state=RunState.COMPLETED, updated_at=self._clock.now()))
-        if self._store.immediate:
-            return await self._store.commit(batch)
-        writing = asyncio.ensure_future(self._store.commit(batch))
-        interrupted: asyncio.CancelledError | None = None
-        while not writing.done():
-            try:
-                await asyncio.shield(writing)
-            except asyncio.CancelledError as cancelled:
-                if writing.cancelled():
-                    raise
-                interrupted = cancelled
-        committed = writing.result()
-        if interrupted is not None:
-            raise interrupted
-        return committed
+        return await write(self._store, batch)
 
     def _show(
         self, session: RunSession, ticket: "Ticket", outcome: Outcome, output: Output | None
