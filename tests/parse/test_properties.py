@@ -1,4 +1,4 @@
-"""What holds for every text: no exception, any cut reads the same, no mark is shown, fragments are the JSON text."""
+"""What holds for every text: no exception, any cut reads the same, fragments are the JSON text."""
 
 import os
 from typing import Any

@@ -76,11 +76,16 @@ def _header(reader: Reader) -> Generator[None, None, str | None]:
         buf, pos = reader.buf, reader.pos
         match = _HEADER.search(buf, pos)
         end = match.start() if match else len(buf) if reader.ended else _HEADER.held(buf, pos)
+        over = (
+            end - pos > MAX_HEADER - size
+        )  # cut there whatever has arrived: the result must not depend on it
+        end = pos + MAX_HEADER - size if over else end
         parts.append(buf[pos:end])
         size += end - pos
         reader.pos = end
-        if size > MAX_HEADER:
+        if over:
             reader.fault("CALL_SHAPE", "the header of a message is too long")
+            reader.content("".join(parts))
             return None
         if match is not None:
             if match.group(1) == _MESSAGE:
