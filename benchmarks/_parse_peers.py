@@ -61,12 +61,9 @@ def main() -> None:
     texts = json.load(sys.stdin)
     found: dict[str, dict[str, Any]] = {"sglang": {}, "agent-tool-parser": {}}
     for dialect, text in texts.items():
-        for peer, measure in (
-            ("sglang", lambda d, t: sglang(d, t, 20.0)),
-            ("agent-tool-parser", lambda _, t: whole(t)),
-        ):
+        for peer in found:
             try:
-                found[peer][dialect] = measure(dialect, text)
+                found[peer][dialect] = sglang(dialect, text, 20.0) if peer == "sglang" else whole(text)
             except Exception as error:  # a peer that fails is a result, not the end of the run
                 found[peer][dialect] = f"{type(error).__name__}: {str(error)[:80]}"
     print(json.dumps(found))
