@@ -67,7 +67,7 @@ def _text(returned: str) -> Output:
 def _slow(returned: Any) -> Output | str:
     """Integers beyond 64 bits are the one thing that JSON has and the fast encoder has not."""
     try:
-        text = b"" if _has_bytes(returned) else msgspec.json.encode(returned, enc_hook=_plain, order="deterministic")
+        text = b"" if _has_bytes(returned) else msgspec.json.encode(returned, enc_hook=_plain)
     except Exception:  # the tool's own objects are asked how they are written, and may raise anything
         text = b""
     if b"null" in text and not _finite(returned):
