@@ -1,8 +1,8 @@
 """Do the readers agree with a public conformance suite?
 
 The fixtures are those of canitoolcall 0.1.1 (Apache-2.0), which come from chat templates, tests of serving
-engines and bug reports. Each is read whole, char by char and in random cuts. "Exact" compares every character,
-"apart from outer white space" strips content and reasoning first, as the suite's soft policy does.
+engines and bug reports. Each is read whole, char by char and in random cuts. "Exact" compares all characters,
+the next column strips content and reasoning first, as the soft policy of the suite does.
 """
 
 import importlib.metadata

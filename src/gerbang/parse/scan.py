@@ -64,7 +64,8 @@ def until(reader: Reader, end: str, limit: int, *, forbidden: str = "") -> Gener
         at = buf.find(end, max(start, start + seen - len(end) + 1))
         stop = at if at >= 0 else len(buf)
         text = buf[start:stop]
-        if len(text) > limit or (forbidden and any(char in forbidden for char in text)):
+        open_end = len(end) - 1 if at < 0 else 0  # so much may be the beginning of `end`
+        if len(text) - open_end > limit or (forbidden and any(char in forbidden for char in text)):
             return None
         if at >= 0:
             reader.pos = at + len(end)
