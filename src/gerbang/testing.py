@@ -34,7 +34,7 @@ class ScriptedModel:
     def __init__(self, items: Sequence[Item]) -> None:
         if not items:
             raise UsageError("ScriptedModel needs at least one item.")
-        self._items = list(items)
+        self._items = [_item(item) for item in items]
         self.requests = 0
 
     async def answer(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
@@ -42,7 +42,7 @@ class ScriptedModel:
         item: Any = self._items[min(self.requests, len(self._items) - 1)]
         self.requests += 1
         while callable(item) and not isinstance(item, type):
-            item = item(request.messages)
+            item = _item(item(request.messages))
         if isinstance(item, Exception) and not isinstance(item, ModelFault):
             raise ModelFault(f"The model failed: {type(item).__name__}.") from item
         if isinstance(item, BaseException):
@@ -58,6 +58,20 @@ class ScriptedModel:
 
     async def aclose(self) -> None:
         """Nothing to free."""
+
+
+def _item(item: Any) -> Any:
+    """Return the item. Raises UsageError for what is none."""
+    if isinstance(item, str | BaseException) or callable(item):
+        return item
+    if isinstance(item, list | tuple) and all(
+        isinstance(call, list | tuple) and len(call) == 2 and isinstance(call[0], str) for call in item
+    ):
+        return item
+    raise UsageError(
+        f"{item!r:.80} is no item of a script. Use a text, a list of (tool name, arguments), an exception, "
+        "or a function of the messages."
+    )
 
 
 class ManualClock:

@@ -76,9 +76,13 @@ def test_the_last_item_repeats() -> None:
     assert (result.status, len(watched.seen)) == ("max_steps", 4)
 
 
-def test_an_empty_script_is_refused() -> None:
-    with pytest.raises(g.UsageError, match="at least one"):
-        ScriptedModel([])
+NO_SCRIPTS: list[Any] = [[], [7], [None], [[("x",)]], [[5]], [{"a": 1}], [[(1, {})]]]
+
+
+@pytest.mark.parametrize("items", NO_SCRIPTS, ids=[str(items) for items in NO_SCRIPTS])
+def test_a_script_that_is_none_is_refused(items: Any) -> None:
+    with pytest.raises(g.UsageError):
+        ScriptedModel(items)
 
 
 def test_bad_calls_go_back_to_the_model(url: str) -> None:

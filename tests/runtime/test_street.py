@@ -228,15 +228,6 @@ class Raises:
         raise KeyError("no such fact")
 
 
-class Junk:
-    """A policy that answers with something that is no decision."""
-
-    version = "junk"
-
-    def decide(self, document: Any) -> Any:
-        return "allow"
-
-
 def test_a_policy_that_raises_denies(url: str) -> None:
     effects = Effects()
 
