@@ -921,4 +921,44 @@ OTHER: list[Case] = [
     ("auto", "plain text with [brackets] and {braces}", "plain text with [brackets] and {braces}", [], {}),
 ]
 
-CASES = [*JSON, *NAMED, *TAGGED, *OTHER]
+MORE: list[Case] = [
+    (
+        "gigachat3",
+        'Hi<｜GCML｜tool_calls>\n<｜GCML｜invoke name="sum">\n<｜GCML｜parameter name="a" string="false">1</｜GCML｜parameter>\n<｜GCML｜parameter name="b" string="false">2</｜GCML｜parameter>\n</｜GCML｜invoke>\n</｜GCML｜tool_calls><|message_sep|>',
+        "Hi",
+        [S],
+        {},
+    ),
+    (
+        "glm45",
+        "<iquest_tool_call>sum\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n<arg_key>b</arg_key>\n<arg_value>2</arg_value>\n</iquest_tool_call>x",
+        "x",
+        [S],
+        {},
+    ),
+    (
+        "glm45",
+        "<ifm|think>t</ifm|think><ifm|tool_calls>\n<ifm|tool_call>sum\n<ifm|arg_key>a</ifm|arg_key><ifm|arg_type>integer</ifm|arg_type><ifm|arg_value>1</ifm|arg_value>\n<ifm|arg_key>b</ifm|arg_key><ifm|arg_value>2</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>",
+        "",
+        [S],
+        {"r": "t"},
+    ),
+    ("glm45", "<ifm|tool_calls>\n<ifm|tool_call>" + SJ + "</ifm|tool_call>\n</ifm|tool_calls>", "", [S], {}),
+    (
+        "claude_xml",
+        '<atem:function_calls>\n<atem:invoke name="ping">\n</atem:invoke>\n</atem:function_calls>',
+        "",
+        [P],
+        {},
+    ),
+    ("claude_xml", "<dots_function_call>" + SJ + "</dots_function_call>", "", [S], {}),
+    (
+        "claude_xml",
+        "<dots_function_call>\n<invoke name=sum>\n<parameter name=a>1</parameter>\n<parameter name=b>2</parameter>\n</invoke>\n</dots_function_call>",
+        "",
+        [S],
+        {},
+    ),
+]
+
+CASES = [*MORE, *JSON, *NAMED, *TAGGED, *OTHER]

@@ -7,7 +7,7 @@ llama.cpp.
 from typing import Final
 
 from gerbang.parse.dialect import Dialect, Encoding
-from gerbang.parse.dialects_tagged import TAGGED
+from gerbang.parse.dialects_tagged import GIGACHAT35, TAGGED
 from gerbang.parse.layout import Bare, Entry, JsonTags, NamedJson, Notation, Python
 
 THINK: Final = (("<think>", "</think>"),)
@@ -116,11 +116,15 @@ _JSON: Final = (
     ),
     _json(
         "gigachat3",
-        ("GigaChat 3",),
+        ("GigaChat 3", "GigaChat 3.5"),
         ("function call<|role_sep|>\n", "<|function_call|>"),
         JsonTags(),
         noise=("<|message_sep|>",),
         match=("gigachat3", "gigachat-3"),
+        more=(
+            Entry(GIGACHAT35.wrappers[0][0], GIGACHAT35),
+            Entry(GIGACHAT35.call, GIGACHAT35),
+        ),
     ),
     _json(
         "mistral_json",

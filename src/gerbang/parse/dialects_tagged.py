@@ -67,6 +67,8 @@ def _xml(
     )
 
 
+GIGACHAT35: Final = _invokes("tool_calls", space="｜GCML｜")
+"""GigaChat 3.5 writes as DeepSeek V4, under a name of its own."""
 _QWEN: Final = _functions("tool_call")
 _DSML: Final = ("tool_calls", "function_calls", "toolcalls", "tool_call", "tool", "calls")
 _STEP3: Final = XmlTags(
@@ -97,12 +99,21 @@ _MINICPM: Final = XmlTags(
 
 
 def _pairs(
-    name: str, models: tuple[str, ...], layout: PairTags, marks: tuple[str, ...], match: tuple[str, ...]
+    name: str, models: tuple[str, ...], layouts: dict[str, PairTags], match: tuple[str, ...]
 ) -> Dialect:
-    entries = tuple(Entry(mark, layout) for mark in marks)
+    """A row of the family of GLM: which mark begins which layout."""
+    entries = tuple(Entry(mark, layout) for mark, layout in layouts.items())
     noise = ("<|endoftext|>", "<|user|>", "<|observation|>")
-    return Dialect(name, models, "typed_pairs", "X", marks, entries, None, _THINK, noise, match)
+    reasoning = (*_THINK, *_IFM_THINK) if "K2 Horizon" in models else _THINK
+    return Dialect(name, models, "typed_pairs", "X", tuple(layouts), entries, None, reasoning, noise, match)
 
+
+_IFM_THINK: Final = tuple(
+    (f"<ifm|{word}>", f"</ifm|{word}>") for word in ("think", "think_fast", "think_faster")
+)
+_HUNYUAN: Final = PairTags(("<tool_calls>", "</tool_calls>"), "<tool_sep>")
+_HORIZON: Final = PairTags(("<ifm|tool_calls>", "</ifm|tool_calls>"), space="ifm|")
+_IQUEST: Final = PairTags(call="iquest_tool_call")
 
 TAGGED: Final = (
     _xml(
@@ -210,17 +221,20 @@ TAGGED: Final = (
     _xml("minicpm5", ("MiniCPM 5",), (_MINICPM,), noise=("<|im_end|>",), match=("minicpm5", "minicpm-5")),
     _pairs(
         "glm45",
-        ("GLM-4.5", "GLM-4.6", "Poolside Laguna", "Spark 2.5", "Ling 3"),
-        PairTags(),
-        ("<tool_call>",),
-        ("glm-4.5", "glm-4.6", "laguna", "ling-3", "spark-2.5"),
+        ("GLM-4.5", "GLM-4.6", "Poolside Laguna", "Spark 2.5", "Ling 3", "IQuest Q1", "K2 Horizon"),
+        {
+            "<tool_call>": PairTags(),
+            "<iquest_tool_call>": _IQUEST,
+            "<ifm|tool_calls>": _HORIZON,
+            "<ifm|tool_call>": _HORIZON,
+        },
+        ("glm-4.5", "glm-4.6", "laguna", "ling-3", "spark-2.5", "iquest", "k2-horizon"),
     ),
-    _pairs("glm47", ("GLM-4.7", "GLM-5"), PairTags(), ("<tool_call>",), ("glm-4.7", "glm-5")),
+    _pairs("glm47", ("GLM-4.7", "GLM-5"), {"<tool_call>": PairTags()}, ("glm-4.7", "glm-5")),
     _pairs(
         "hunyuan_v3",
         ("Hunyuan 3 (HY-V3)",),
-        PairTags(("<tool_calls>", "</tool_calls>"), "<tool_sep>"),
-        ("<tool_calls>", "<tool_call>"),
+        {"<tool_calls>": _HUNYUAN, "<tool_call>": _HUNYUAN},
         ("hunyuan-3", "hy-v3", "hunyuan-v3", "hy3"),
     ),
     Dialect(

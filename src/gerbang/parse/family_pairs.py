@@ -7,20 +7,16 @@ from typing import Any, Final
 
 from gerbang.parse.arguments_pen import ArgumentsPen
 from gerbang.parse.block import not_started, recover
+from gerbang.parse.call_object import Draft, call_object, finish_call
 from gerbang.parse.caps import MAX_KEY, MAX_NAME
 from gerbang.parse.faults import Broken
+from gerbang.parse.kinds import ALL_KINDS
 from gerbang.parse.layout import PairTags
 from gerbang.parse.plan import Plan
 from gerbang.parse.raw_value import ValueEnds, raw_value
 from gerbang.parse.reader import Machine, Reader
 from gerbang.parse.scan import blank, until, upcoming
 
-_OPEN: Final = "<tool_call>"
-_CLOSE: Final = "</tool_call>"
-_KEY: Final = "<arg_key>"
-_KEY_END: Final = "</arg_key>"
-_VALUE: Final = "<arg_value>"
-_VALUE_END: Final = "</arg_value>"
 _NAME: Final = re.compile(r"[\w.\-/:@+]+")
 
 
@@ -40,7 +36,7 @@ def _wrapped(reader: Reader, layout: PairTags, mark: str) -> Machine:
     close = layout.wrapper[1] if layout.wrapper else ""
     first = True
     while True:
-        found, distance = yield from upcoming(reader, (_OPEN, close))
+        found, distance = yield from upcoming(reader, (layout.opening(layout.call), close))
         if found == "\0":
             reader.pos = len(reader.buf)
             if first:
@@ -56,12 +52,17 @@ def _wrapped(reader: Reader, layout: PairTags, mark: str) -> Machine:
         if found == close:
             return
         first = False
-        if not (yield from _one(reader, layout, _OPEN)):
+        if not (yield from _one(reader, layout, layout.opening(layout.call))):
             return
 
 
 def _one(reader: Reader, layout: PairTags, mark: str) -> Any:
     """Read one call behind its opening tag. False when none can start there."""
+    ahead, distance = yield from upcoming(reader, ("{",))
+    if ahead == "{":
+        reader.pos += distance
+        yield from _json(reader, layout)
+        return True
     head = yield from _name(reader, layout)
     if head is None:
         not_started(reader, mark)
@@ -74,6 +75,17 @@ def _one(reader: Reader, layout: PairTags, mark: str) -> Any:
     return True
 
 
+def _json(reader: Reader, layout: PairTags) -> Machine:
+    """Read a call that is written as JSON in the same tag."""
+    draft = Draft()
+    yield from call_object(reader, draft)
+    finish_call(reader, draft)
+    close = layout.closing(layout.call)
+    found, distance = yield from upcoming(reader, (close,))
+    if found == close:
+        reader.pos += distance + len(close)
+
+
 def _name(reader: Reader, layout: PairTags) -> Generator[None, None, tuple[str, int] | None]:
     """Look for a name and what must follow it. Returns (name, characters up to what follows), or None."""
     text = yield from _peek_name(reader)
@@ -81,8 +93,8 @@ def _name(reader: Reader, layout: PairTags) -> Generator[None, None, tuple[str, 
         return None
     name, distance = text
     ends = (
-        _KEY,
-        _CLOSE,
+        layout.opening("arg_key"),
+        layout.closing(layout.call),
         *((layout.sep,) if layout.sep else ()),
         *((layout.wrapper[1],) if layout.wrapper else ()),
     )
@@ -114,57 +126,77 @@ def _peek_name(reader: Reader) -> Generator[None, None, tuple[str, int] | None]:
 
 
 def _pairs(reader: Reader, layout: PairTags, pen: ArgumentsPen) -> Machine:
-    outer = layout.wrapper[1] if layout.wrapper else _CLOSE
+    key, close = layout.opening("arg_key"), layout.closing(layout.call)
+    outer = layout.wrapper[1] if layout.wrapper else close
     while True:
-        found, distance = yield from upcoming(reader, (_KEY, _CLOSE, outer, _VALUE_END))
+        found, distance = yield from upcoming(reader, (key, close, outer, layout.closing("arg_value")))
         if found == "\0":
             reader.pos = len(reader.buf)
             raise Broken("CALL_TRUNCATED")
         if not found:
             raise Broken("CALL_SHAPE", "there is text between the arguments")
-        if found == outer != _CLOSE:
+        if found == outer != close:
             pen.close()
             return
         reader.pos += distance + len(found)
-        if found == _CLOSE:
+        if found == close:
             pen.close()
             return
-        if found == _KEY:
+        if found == key:
             yield from _pair(reader, layout, pen)
 
 
 def _pair(reader: Reader, layout: PairTags, pen: ArgumentsPen) -> Machine:
+    value, key_end = layout.opening("arg_value"), layout.closing("arg_key")
     key = yield from until(reader, "<", MAX_KEY)
     if key is None or not key.strip():
         cut = reader.ended and key is None and len(reader.buf) - reader.pos <= MAX_KEY
         raise Broken("CALL_TRUNCATED" if cut else "CALL_SHAPE", "the name of an argument is missing")
     reader.pos -= 1
-    found, distance = yield from upcoming(reader, (_KEY_END, _VALUE), gap=False)
-    if found not in (_KEY_END, _VALUE):
+    found, distance = yield from upcoming(reader, (key_end, value), gap=False)
+    if found not in (key_end, value):
         raise Broken("CALL_TRUNCATED" if found else "CALL_SHAPE", "the name of an argument is not closed")
-    if found == _KEY_END:
+    kinds: frozenset[str] | None = None
+    if found == key_end:
         reader.pos += len(found)
-        found, distance = yield from upcoming(reader, (_VALUE,))
-    if found == _VALUE:
-        reader.pos += distance + len(_VALUE)
+        kinds = yield from _type(reader, layout)
+        found, distance = yield from upcoming(reader, (value,))
+    if found == value:
+        reader.pos += distance + len(value)
     elif not (yield from blank(reader)):
         raise Broken("CALL_TRUNCATED")
-    pen.begin(key.strip())
+    pen.begin(key.strip(), kinds)
     mark = yield from raw_value(reader, _ends(layout), pen, trim=False)
     pen.end()
-    if mark == _VALUE_END:
+    if mark == layout.closing("arg_value"):
         reader.pos += len(mark)
+
+
+def _type(reader: Reader, layout: PairTags) -> Generator[None, None, frozenset[str] | None]:
+    """Read the type that some write between key and value. None when there is none."""
+    opening = layout.opening("arg_type")
+    found, distance = yield from upcoming(reader, (opening,))
+    if found != opening:
+        return None
+    reader.pos += distance + len(opening)
+    kind = yield from until(reader, layout.closing("arg_type"), MAX_KEY)
+    if kind is None:
+        raise Broken(
+            "CALL_TRUNCATED" if reader.ended else "CALL_SHAPE", "the type of an argument is not closed"
+        )
+    return frozenset({kind.strip()}) & ALL_KINDS or None
 
 
 @cache
 def _ends(layout: PairTags) -> ValueEnds:
     outer = (layout.wrapper[1],) if layout.wrapper else ()
-    opens = (_OPEN, *((layout.wrapper[0],) if layout.wrapper else ()))
+    opening, close = layout.opening(layout.call), layout.closing(layout.call)
+    opens = (opening, *((layout.wrapper[0],) if layout.wrapper else ()))
     return ValueEnds(
         {
-            _VALUE_END: (_KEY, _CLOSE, *outer),
-            _CLOSE: (*opens, *outer),
+            layout.closing("arg_value"): (layout.opening("arg_key"), close, *outer),
+            close: (*opens, *outer),
             **dict.fromkeys(outer, opens),
         },
-        (_KEY,),
+        (layout.opening("arg_key"),),
     )

@@ -7,7 +7,8 @@ from gerbang.errors import UsageError
 
 ANY: Final[frozenset[str]] = frozenset()
 """Nothing is known: raw text stays text."""
-_ALL: Final = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
+ALL_KINDS: Final = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
+"""The kinds of JSON Schema."""
 _MAX_REFS: Final = 16
 _PY: Final = (
     (bool, "boolean"),
@@ -124,9 +125,9 @@ def kinds_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[
     found: frozenset[str] = ANY
     kind = schema.get("type")
     if isinstance(kind, str):
-        found = frozenset({kind}) & _ALL
+        found = frozenset({kind}) & ALL_KINDS
     elif isinstance(kind, list):
-        found = frozenset(word for word in kind if isinstance(word, str)) & _ALL
+        found = frozenset(word for word in kind if isinstance(word, str)) & ALL_KINDS
     for word in ("anyOf", "oneOf"):
         options = schema.get(word)
         if isinstance(options, list) and options:

@@ -53,10 +53,23 @@ class XmlTags:
 
 @dataclass(frozen=True, slots=True)
 class PairTags:
-    """Name as text, then keys and values in tags of their own."""
+    """Name as text, then keys and values in tags of their own: `<tool_call>`, `<arg_key>`, `<arg_value>`.
+
+    `space` stands before every tag's name, `call` is the name of the call's own tag.
+    """
 
     wrapper: tuple[str, str] | None = None
     sep: str = ""
+    space: str = ""
+    call: str = "tool_call"
+
+    def opening(self, tag: str) -> str:
+        """Return the opening tag."""
+        return f"<{self.space}{tag}>"
+
+    def closing(self, tag: str) -> str:
+        """Return the end tag."""
+        return f"</{self.space}{tag}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def closes_of(layout: object) -> tuple[str, ...]:
     if isinstance(layout, XmlTags):
         return (*(close for _, close in layout.wrappers), layout.call_close)
     if isinstance(layout, PairTags):
-        return ("</tool_call>", *((layout.wrapper[1],) if layout.wrapper else ()))
+        return (layout.closing(layout.call), *((layout.wrapper[1],) if layout.wrapper else ()))
     if isinstance(layout, Elements):
         return (f"{layout.prefix}</tool_call>", f"{layout.prefix}</invoke>")
     if isinstance(layout, Notation):
@@ -105,6 +105,8 @@ def _lenient(row: Dialect) -> tuple[Entry, ...]:
             return (Entry(entry.mark, JsonTags(entry.layout.closes)),)
         if isinstance(entry.layout, NamedJson) and entry.layout.grammar == "mistral" and row.id != "auto":
             return (Entry(entry.mark, JsonTags()),)
+    if row.id == "claude_xml":
+        return (Entry("<dots_function_call>", JsonTags(("</dots_function_call>",))),)
     if row.id == "mistral_json":
         return (Entry("[TOOL_CALLS]", NamedJson("mistral")),)
     marks = {entry.mark: entry.layout for entry in row.entries}
