@@ -961,4 +961,13 @@ MORE: list[Case] = [
     ),
 ]
 
+MORE += [
+    ("hermes", SJ + "\n</tool_call>", "", [S], {}),
+    ("hermes", "Sure:\n" + SJ + "</tool_call>\nbye", "Sure:\n\nbye", [S], {}),
+    ("hermes", SJ, SJ, [], {}),
+    ("hermes", SJ[:30], SJ[:30], [], {"o": CUT}),
+    ("hermes", SJ + " is JSON", SJ + " is JSON", [], {}),
+    ("hermes", '{"title": 1}\n</tool_call>', '{"title": 1}\n</tool_call>', [], {}),
+]
+
 CASES = [*MORE, *JSON, *NAMED, *TAGGED, *OTHER]

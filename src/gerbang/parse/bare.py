@@ -72,10 +72,11 @@ def read(reader: Reader, plan: Plan) -> Machine:
     reader.begin(0)
     held = Held(reader)
     while True:
-        value = yield from _value(reader, held)
+        value = yield from _value(reader, held, sure=not rules.close)
         if value is None:
             return
-        if not (yield from _own_line(reader)):
+        ends = _closed(reader, rules.close) if rules.close else _own_line(reader)
+        if not (yield from ends):
             reader.content(held.text())
             return
         raw = held.text()
@@ -95,6 +96,15 @@ def _as_text(reader: Reader) -> None:
     reader.pos += 1
 
 
+def _closed(reader: Reader, close: str) -> Any:
+    """Take the end mark whose opening one was forgotten. False when it is not there."""
+    mark, distance = yield from upcoming(reader, (close,))
+    if mark != close:
+        return False
+    reader.pos += distance + len(close)
+    return True
+
+
 def _own_line(reader: Reader) -> Any:
     """Tell whether nothing but white space, a separator or a special token follows on this line."""
     distance = 0
@@ -108,7 +118,7 @@ def _own_line(reader: Reader) -> Any:
         yield
 
 
-def _may_be_call(reader: Reader) -> Any:
+def _may_be_call(reader: Reader, *, sure: bool) -> Any:
     """Look ahead whether the first key of the JSON at `pos` is one that calls have."""
     while True:
         head = reader.buf[reader.pos : reader.pos + _HEAD]
@@ -118,16 +128,17 @@ def _may_be_call(reader: Reader) -> Any:
         if _NO_KEY.match(head) or len(head) >= _HEAD:
             return False
         if reader.ended:
-            cut = _CUT_KEY.fullmatch(head)
-            return (
-                reader.truncated and cut and any(word.startswith(cut.group(1) or "") for word in _CALL_KEYS)
-            )
+            cut = _CUT_KEY.fullmatch(head) if sure and reader.truncated else None
+            return cut and any(word.startswith(cut.group(1) or "") for word in _CALL_KEYS)
         yield
 
 
-def _value(reader: Reader, held: Held) -> Any:
-    """Read one JSON value into `held`. Returns (text, repaired), or None when it was given back as text."""
-    if not (yield from _may_be_call(reader)):
+def _value(reader: Reader, held: Held, *, sure: bool = True) -> Any:
+    """Read one JSON value into `held`. Returns (text, repaired), or None when it was given back as text.
+
+    `sure`: what looks like a call is one; else it is text until a mark tells otherwise.
+    """
+    if not (yield from _may_be_call(reader, sure=sure)):
         held.parts.append(reader.buf[reader.pos])
         reader.pos += 1
         reader.content(held.text())
@@ -141,7 +152,7 @@ def _value(reader: Reader, held: Held) -> Any:
         except Broken as broken:
             reader.pos = text.at
             held.parts.append(reader.buf[start : reader.pos])
-            _give_back(reader, held, broken)
+            _give_back(reader, held, broken if sure else None)
             return None
         text.out.clear()  # text that went by while the machine slept is not in it
         held.parts.append(reader.buf[start : reader.pos])
@@ -149,7 +160,8 @@ def _value(reader: Reader, held: Held) -> Any:
         if text.done:
             return _settled("".join(held.parts[begin:]), repaired=text.repaired)
         if reader.ended or held.size > MAX_HELD:
-            _give_back(reader, held, Broken("CALL_TRUNCATED" if reader.ended else "CALL_TOO_LARGE"))
+            end = Broken("CALL_TRUNCATED" if reader.ended else "CALL_TOO_LARGE")
+            _give_back(reader, held, end if sure else None)
             return None
         if text.in_text:
             reader.rest(STOPS, hold=True)
@@ -165,9 +177,11 @@ def _settled(raw: str, *, repaired: bool) -> tuple[str, bool]:
     return "".join(text.out), True
 
 
-def _give_back(reader: Reader, held: Held, broken: Broken) -> None:
+def _give_back(reader: Reader, held: Held, broken: Broken | None) -> None:
     """Show what was held; when it was a call that the end of the answer cut, only report it."""
-    if broken.code == "CALL_TRUNCATED":
+    if broken is None:
+        reader.content(held.text())
+    elif broken.code == "CALL_TRUNCATED":
         held.text()
         reader.fault(broken.code, broken.why)
     else:

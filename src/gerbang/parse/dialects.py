@@ -52,6 +52,7 @@ def _named(
 
 
 _TOOL_CALL: Final = JsonTags(("</tool_call>",))
+_FORGOTTEN: Final = Bare(known=False, close="</tool_call>")
 _LIST: Final = JsonTags(("</tool_calls>",))
 _DEEPSEEK: Final = NamedJson("deepseek", ("<｜tool▁calls▁end｜>",))
 _DEEPSEEK_STARTS: Final = ("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>")
@@ -63,6 +64,7 @@ _JSON: Final = (
         ("<tool_call>",),
         _TOOL_CALL,
         noise=_CHATML,
+        bare=_FORGOTTEN,
         match=("hermes", "qwen2.5", "qwen-2.5", "qwq", "qwen3", "reka", "trinity"),
     ),
     _json(
@@ -70,6 +72,7 @@ _JSON: Final = (
         ("Granite 4",),
         ("<tool_call>",),
         _TOOL_CALL,
+        bare=_FORGOTTEN,
         match=("granite-4",),
         noise=("<|end_of_text|>",),
     ),
@@ -268,7 +271,7 @@ _PYTHON: Final = (
         "P",
         ("[name(", "<|python_start|>"),
         (Entry("<|python_start|>", Python(("<|python_end|>",))),),
-        Bare(known=False, anywhere=False, python=True, untagged=False),
+        Bare(known=False, python=True, untagged=False),
         noise=(*_LLAMA, "<|eot|>"),
         match=("llama-4", "toolace", "gemma-3", "llama-3.2-1b", "llama-3.2-3b"),
     ),
@@ -326,7 +329,7 @@ _BARE: Final = (
         "J",
         ("<|python_tag|>", "{"),
         (Entry("<|python_tag|>", JsonTags(("<|eom_id|>", "<|eot_id|>"))),),
-        Bare(known=False, anywhere=False),
+        Bare(known=False),
         noise=_LLAMA,
         match=("llama-3", "llama3", "meta-llama-3"),
     ),
@@ -337,7 +340,7 @@ _BARE: Final = (
         "J",
         ("[", "```json", "[TOOL_CALLS]", "<tool_call>"),
         (Entry("[TOOL_CALLS]", JsonTags()), Entry("<tool_call>", _TOOL_CALL)),
-        Bare(known=False, anywhere=False, fence=True),
+        Bare(known=False, fence=True),
         noise=_CHATML,
         match=("xlam",),
     ),

@@ -97,12 +97,12 @@ class Notation:
 
 @dataclass(frozen=True, slots=True)
 class Bare:
-    """JSON without marks. `known`: only offered tools count. `anywhere`: any line may start it, else only
-    the answer.
+    """JSON without marks, on lines of its own. `known`: only offered tools count, else only at the start of
+    the answer any. `close`: a mark that must follow, so that the opening one was forgotten.
     """
 
     known: bool = True
-    anywhere: bool = True
+    close: str = ""
     fence: bool = False
     python: bool = False
     router: bool = False
