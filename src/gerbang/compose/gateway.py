@@ -4,8 +4,6 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from gerbang import parse
 from gerbang.adapters.clock import SystemClock
 from gerbang.approval.machine import ApprovalEvent
@@ -22,7 +20,7 @@ from gerbang.policy.rules import DenyAll
 from gerbang.ports import ApproverLike, Clock, Store, Tool
 from gerbang.ports import Policy as PolicyPort
 from gerbang.runtime import refusals
-from gerbang.runtime.approvals import Approvals, decide_row
+from gerbang.runtime.approvals import Approvals, decide_row, edit, not_json
 from gerbang.runtime.batching import run_batch
 from gerbang.runtime.bodies import event, refused_body
 from gerbang.runtime.driver import new_run_id
@@ -31,8 +29,8 @@ from gerbang.runtime.gate import Gate
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.threads import SyncPool
 from gerbang.runtime.writing import write
+from gerbang.taint.label import trust_of
 from gerbang.values import LOCAL, CallError, Contract, Decision, Principal, Proposal, Result, StepId
-from gerbang.values.canonical import NotCanonical, canonical
 from gerbang.values.record import ApprovalRow, Batch, RunRow, RunState
 from gerbang.values.text import clean_text
 
@@ -196,13 +194,19 @@ class Gateway:
         an unknown id, a request of another tenant, or one that was decided before.
         """
         row = await self._approval(approval_id, by)
+        edited: ApprovalRow | CallError = row
         if arguments is not None:
-            try:
-                row = _with_arguments(row, canonical(arguments))
-            except NotCanonical as error:
-                raise UsageError(
-                    f"The new arguments are not JSON at {error.path or 'the top'}: {error}"
-                ) from None
+            entry = self.catalogue.find(row.tool)
+            if entry is None:
+                raise UsageError(f"This gateway does not know {row.tool}. Edit the call where its tool is.")
+            fault = not_json(arguments)
+            if fault:
+                raise UsageError(f"The new arguments are not JSON {fault}")
+            edited = edit(row, entry, arguments, self.policy.version)
+        if isinstance(edited, CallError):
+            fields = "; ".join(f"{field.path}: {field.message}" for field in edited.invalid_fields)
+            raise UsageError(f"The new arguments cannot run: {edited.message} {fields}".strip())
+        row = edited
         return await self._decide_approval(row, ApprovalEvent.APPROVE, by, "")
 
     async def refuse(self, approval_id: str, *, by: Principal, reason: str = "") -> ApprovalRow:
@@ -252,7 +256,7 @@ class Gateway:
         if name is None:
             name = new_run_id()
         else:
-            memory, first = await self._runs.memory(name, who, self.store)
+            memory, first = await self._runs.memory(name, who, self.store, self._reads_outside)
         session = self.session(name, principal=who, purpose=purpose, intent=intent, memory=memory)
         if first:
             now = self.clock.now()
@@ -261,6 +265,11 @@ class Gateway:
             session.carry = Batch(runs=[row])
             session.closing = row if run_id is None else None
         return session
+
+    def _reads_outside(self, tool: str) -> bool:
+        """Tell whether a tool's results come from outside; one that is no longer known counts as such."""
+        entry = self.catalogue.find(tool)
+        return entry is None or trust_of(entry.contract.risk) == "external"
 
     def _propose(
         self, session: RunSession, tool: str, arguments: dict[str, Any] | str, step: StepId, ordinal: int
@@ -299,17 +308,21 @@ class Gateway:
         body = refused_body(
             by, proposal, approval_id=row.approval_id, approver=by.user, state=decided.state, finished_at=now
         )
-        await write(
+        committed = await write(
             self.store,
-            Batch(approvals=[decided], events=[event(f"approval.{decided.state}", row.run_id, body)]),
+            Batch(
+                approvals=[decided],
+                events=[event(f"approval.{decided.state}", row.run_id, body)],
+                expects={row.approval_id: row.state},
+            ),
         )
+        if committed.stale is not None:
+            raise UsageError(
+                f"Approval {row.approval_id} is {committed.stale.state} already; nothing was changed."
+            )
         if expired:
             raise UsageError(f"Approval {row.approval_id} has expired.")
         return decided
-
-
-def _with_arguments(row: ApprovalRow, arguments: bytes) -> ApprovalRow:
-    return replace(row, arguments=arguments)
 
 
 def _read(text: str) -> tuple[dict[str, Any], CallError | None]:

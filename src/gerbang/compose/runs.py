@@ -1,5 +1,6 @@
 """The runs that callers with their own loop drive: whose they are, and what they carry from call to call."""
 
+from collections.abc import Callable
 from typing import Final
 
 from gerbang.errors import UsageError
@@ -7,6 +8,7 @@ from gerbang.loop.budget import Budget
 from gerbang.ports import Store
 from gerbang.runtime.session import RunMemory
 from gerbang.values import Principal, StepId
+from gerbang.values.record import CallState
 
 _MAX_RUNS: Final = 4_096
 _MAX_NAME: Final = 512
@@ -19,10 +21,13 @@ class CallerRuns:
     def __init__(self) -> None:
         self._runs: dict[str, tuple[tuple[str, str], RunMemory]] = {}
 
-    async def memory(self, run_id: str, who: Principal, store: Store) -> tuple[RunMemory, bool]:
+    async def memory(
+        self, run_id: str, who: Principal, store: Store, reads_outside: Callable[[str], bool]
+    ) -> tuple[RunMemory, bool]:
         """Return what the run carries, and whether this is its first call ever.
 
-        Raises UsageError when the run belongs to another user or tenant.
+        `reads_outside` tells of a tool whether its results taint a run: what a run has read before this
+        process began is looked up in its records. Raises UsageError when the run belongs to somebody else.
         """
         owner = (who.tenant, who.user)
         known = self._runs.get(run_id)
@@ -31,10 +36,12 @@ class CallerRuns:
         row = await store.run(run_id)
         if row is not None and (row.tenant, row.user) != owner:
             raise _foreign(run_id)
+        done = [] if row is None else await store.calls(run_id)
         known = self._runs.get(run_id)  # somebody was faster meanwhile
         if known is not None:
             return self._owned(run_id, known, owner), False
         memory = RunMemory(Budget())  # whoever has an own loop has own budgets
+        memory.tainted = any(call.state == CallState.SUCCEEDED and reads_outside(call.tool) for call in done)
         while len(self._runs) >= _MAX_RUNS:
             self._runs.pop(next(iter(self._runs)))
         self._runs[run_id] = (owner, memory)

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 
 from gerbang.approval.machine import ApprovalEvent, ApprovalState, advance, binding
 from gerbang.audit.redact import redact
-from gerbang.errors import UsageError
+from gerbang.contract.catalogue import Entry
+from gerbang.contract.check import check
+from gerbang.errors import StoreError, UsageError
 from gerbang.ledger import machine as ledger
 from gerbang.ledger.machine import LedgerEvent
 from gerbang.ports import ApprovalAnswer, ApprovalRequest, ApproverLike, Clock, Store
@@ -22,7 +24,7 @@ from gerbang.runtime.events import ApprovalNeeded
 from gerbang.runtime.preview import preview
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import write
-from gerbang.values import CallError
+from gerbang.values import CallError, Proposal
 from gerbang.values.canonical import NotCanonical, canonical
 from gerbang.values.record import ApprovalRow, Batch, CallRow, CallState
 from gerbang.values.text import clean_text
@@ -77,19 +79,12 @@ class Approvals:
             policy_version=ticket.decision.policy_version,
         )
 
-    def approved_binding(self, ticket: "Ticket", verdict: Verdict) -> str | None:
+    @staticmethod
+    def approved_binding(verdict: Verdict) -> str | None:
         """Return the digest of what the person approved: what they saw, or what they wrote."""
         approval = verdict.approval
-        if approval is None or approval.state != ApprovalState.GRANTED:
-            return None
-        if verdict.arguments is None:
-            return approval.binding
-        return binding(
-            key=ticket.key,
-            arguments=approval.arguments,
-            contract=ticket.call.contract.digest,
-            policy_version=ticket.decision.policy_version,
-        )
+        granted = approval is not None and approval.state == ApprovalState.GRANTED
+        return approval.binding if approval is not None and granted else None
 
     async def obtain(
         self, session: RunSession, ticket: "Ticket", row: CallRow | None, waiting: Callable[[], None] | None
@@ -189,11 +184,11 @@ class Approvals:
             if await self._store.approval(approval_id) is not None:
                 await asyncio.shield(self._cancel(session, ticket, held, approval))
             raise
+        except StoreError:
+            session.give_back(batch)
+            raise
         if committed.taken is not None:
-            batch.claims.clear()
-            batch.approvals.clear()
-            batch.events.pop()
-            session.carry = batch
+            session.give_back(batch)
         return held, approval, committed.taken
 
     async def _ask_now(
@@ -210,30 +205,38 @@ class Approvals:
         if waiting is not None:
             waiting()
         answer = await self._answer(session, ticket, held, approval)
+        what, by, note, error, decided = self._weigh(ticket, approval, answer)
+        settled = await self._settle(session, ticket, decided, what, by, note)
+        if settled is None:  # somebody else decided meanwhile, or it expired: that stands
+            fresh = await self._store.approval(approval.approval_id)
+            return await self._earlier(session, ticket, held, fresh or approval)
+        if error is not None:
+            return Verdict("refused", approval.approval_id, settled, held, by=by or None, error=error)
+        return self._granted(ticket, held, settled)
+
+    def _weigh(
+        self, ticket: "Ticket", approval: ApprovalRow, answer: ApprovalAnswer | CallError
+    ) -> tuple[ApprovalEvent, str, str, CallError | None, ApprovalRow]:
+        """Turn an answer into what happens to the request: event, by whom, note, error, and the row."""
+        refuse = ApprovalEvent.REFUSE
+        if self._clock.now() >= approval.expires_at:
+            return ApprovalEvent.TIME_OUT, "", "", refusals.expired(), approval
         if isinstance(answer, CallError):
-            await self._settle(session, ticket, approval, ApprovalEvent.REFUSE, "", answer.error_code)
-            return Verdict("refused", approval.approval_id, approval, held, error=answer)
+            return refuse, "", answer.error_code, answer, approval
         by = answer.by.user
+        if answer.verdict == "unavailable":
+            return refuse, by, answer.reason, refusals.nobody_to_ask(), approval
         if answer.verdict != "approve":
-            error = (
-                refusals.nobody_to_ask()
-                if answer.verdict == "unavailable"
-                else refusals.not_approved(by, answer.reason)
-            )
-            await self._settle(session, ticket, approval, ApprovalEvent.REFUSE, by, answer.reason)
-            return Verdict("refused", approval.approval_id, approval, held, by=by, error=error)
-        arguments = approval.arguments
-        if answer.arguments is not None:
-            try:
-                arguments = canonical(answer.arguments)
-            except NotCanonical:
-                error = refusals.approver_failed()
-                await self._settle(session, ticket, approval, ApprovalEvent.REFUSE, by, error.error_code)
-                return Verdict("refused", approval.approval_id, approval, held, by=by, error=error)
-        granted = await self._settle(
-            session, ticket, replace(approval, arguments=arguments), ApprovalEvent.APPROVE, by, answer.reason
-        )
-        return self._granted(ticket, held, granted)
+            return refuse, by, answer.reason, refusals.not_approved(by, answer.reason), approval
+        if answer.arguments is None:
+            return ApprovalEvent.APPROVE, by, answer.reason, None, approval
+        if not_json(answer.arguments):
+            failed = refusals.approver_failed()
+            return refuse, by, failed.error_code, failed, approval
+        edited = edit(approval, ticket.entry, answer.arguments, ticket.decision.policy_version)
+        if isinstance(edited, CallError):
+            return refuse, by, edited.error_code, edited, approval
+        return ApprovalEvent.APPROVE, by, answer.reason, None, edited
 
     async def _answer(
         self, session: RunSession, ticket: "Ticket", held: CallRow, approval: ApprovalRow
@@ -273,14 +276,17 @@ class Approvals:
         what: ApprovalEvent,
         by: str,
         note: str = "",
-    ) -> ApprovalRow:
+    ) -> ApprovalRow | None:
+        """Record what happened to the request. None when it is no longer in the state that we knew."""
         decided = decide_row(approval, what, by or None, note, self._clock.now())
         kind = f"approval.{decided.state}"
-        await write(
-            self._store,
-            Batch(approvals=[decided], events=[self._event(kind, session, ticket, decided, by or None)]),
+        batch = Batch(
+            approvals=[decided],
+            events=[self._event(kind, session, ticket, decided, by or None)],
+            expects={approval.approval_id: approval.state},
         )
-        return decided
+        committed = await write(self._store, batch)
+        return decided if committed.stale is None else None
 
     async def _cancel(
         self, session: RunSession, ticket: "Ticket", held: CallRow, approval: ApprovalRow
@@ -293,6 +299,7 @@ class Approvals:
             self._store,
             Batch(
                 approvals=[withdrawn],
+                expects={approval.approval_id: approval.state},
                 calls=[replace(held, state=state, updated_at=now)],
                 events=[self._event("approval.cancelled", session, ticket, withdrawn, None)],
             ),
@@ -313,6 +320,35 @@ class Approvals:
             finished_at=self._clock.now(),
         )
         return event(kind, session.run_id, body)
+
+
+def not_json(arguments: dict[str, Any]) -> str:
+    """Return why the arguments that a person wrote are no JSON; empty when they are."""
+    try:
+        canonical(arguments)
+    except NotCanonical as error:
+        return f"at {error.path or 'the top'}: {error}"
+    return ""
+
+
+def edit(
+    approval: ApprovalRow, entry: Entry, arguments: dict[str, Any], policy_version: str
+) -> ApprovalRow | CallError:
+    """Return the request with other arguments, bound to them; or what is wrong with them.
+
+    They are checked now, and pass every layer again when the approval is used.
+    """
+    proposal = Proposal(approval.run_id, "approval", 0, approval.key[:12], approval.tool, arguments)
+    call = check(entry, proposal)
+    if isinstance(call, CallError):
+        return call
+    bound = binding(
+        key=approval.key,
+        arguments=call.canonical,
+        contract=entry.contract.digest,
+        policy_version=policy_version,
+    )
+    return replace(approval, arguments=call.canonical, binding=bound)
 
 
 def decide_row(

@@ -198,8 +198,7 @@ class RunDriver:
         """Make the answer durable before anything of it is dispatched."""
         session = self._session
         self._proposals = [self._proposal(asked, step, index) for index, asked in enumerate(answer.calls)]
-        for proposal in self._proposals:
-            session.open[proposal.call_id] = proposal
+        session.ended.clear()
         message = self._assistant(answer)
         self._transcript.append(message)
         body = ModelAnswered(
@@ -269,6 +268,7 @@ class RunDriver:
         )
         self._last = results
         self._results.extend(results)
+        self._proposals = []
         self._say(results, state.answers)
         return CallsDone(sum(1 for result in results if result.status == "pending"))
 
@@ -311,7 +311,6 @@ class RunDriver:
             now,
         )
         batch.events.append(event("run.finished", session.run_id, body))
-        session.open.clear()
         await write(self._store, batch)
         return RunResult(
             answer=text,
@@ -330,7 +329,11 @@ class RunDriver:
         if run_state not in (RunState.CANCELLED, RunState.BUDGET):
             return
         error = refusals.not_sent()
-        for proposal in session.open.values():
+        for proposal in self._proposals:
+            ended = session.ended.get(proposal.call_id)
+            if ended is not None:
+                self._results.append(ended)
+                continue
             body = refused_body(
                 session.principal,
                 proposal,

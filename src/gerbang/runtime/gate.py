@@ -215,7 +215,7 @@ class Gate:
             ticket.call,
             ticket.decision,
             self._context(session, ticket),
-            approved_binding=self._approvals.approved_binding(ticket, verdict),
+            approved_binding=self._approvals.approved_binding(verdict),
             binding=bound,
         )
         if grant is None:
@@ -316,19 +316,18 @@ class Gate:
     ) -> Result:
         """Give the error as the call's one result, with its record."""
         decision = decision if ticket is None else ticket.decision
-        event_id = await self._records.refused(session, proposal, error, ticket, verdict, decision)
-        return Result(
+        result = Result(
             status="error",
             tool=proposal.name if ticket is None else ticket.call.contract.name,
             run_id=session.run_id,
             step_id=proposal.step_id,
             call_id=proposal.call_id,
             error=error,
-            event_id=event_id,
             for_model=show_error(error, proposal.name, session.profile, session.texts),
             approval_id=None if verdict is None else verdict.approval_id,
             decision=decision,
         )
+        return await self._records.refused(session, proposal, error, ticket, verdict, result)
 
     def _pending(self, session: RunSession, ticket: Ticket, verdict: Verdict) -> Result:
         proposal = ticket.call.proposal

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from gerbang.errors import StoreError
 from gerbang.ledger.machine import LedgerEvent, advance
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
@@ -16,7 +17,7 @@ from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import write
 from gerbang.taint.label import label
-from gerbang.values import CallError, Decision, Outcome, Proposal, Result, Taint
+from gerbang.values import CallError, Outcome, Proposal, Result, Taint
 from gerbang.values.record import Batch, CallRow, CallState, Committed, RunState
 
 if TYPE_CHECKING:
@@ -45,9 +46,8 @@ class Records:
             return await asyncio.shield(writing)
         except asyncio.CancelledError:
             await asyncio.wait((writing,))
-            if not writing.cancelled() and writing.exception() is None and writing.result().taken is None:
-                raise
-            session.carry = batch  # nothing was written: what the batch carried is still owed
+            if writing.cancelled() or writing.exception() is not None or writing.result().taken is not None:
+                session.give_back(batch)  # nothing was written: what the batch carried is still owed
             raise
 
     async def dispatched(
@@ -98,11 +98,11 @@ class Records:
             if session.carry is None:
                 await self._never_sent(session, ticket, row)
             raise
+        except StoreError:
+            session.give_back(batch)
+            raise
         if committed.taken is not None:
-            batch.claims.clear()
-            batch.approvals.clear()
-            batch.events.pop()
-            session.carry = batch
+            session.give_back(batch)
         return row, committed.taken
 
     async def _never_sent(self, session: RunSession, ticket: "Ticket", row: CallRow) -> None:
@@ -152,8 +152,7 @@ class Records:
             cost_units=contract.cost_units,
         )
         batch = Batch(calls=[done], events=[event("call.finished", session.run_id, body)])
-        committed = await self._through(session, batch, row.call_id)
-        return Result(
+        result = Result(
             status="ok" if error is None else "error",
             tool=contract.name,
             run_id=session.run_id,
@@ -162,11 +161,11 @@ class Records:
             value=outcome.value,
             error=error,
             taint=taint,
-            event_id=f"{session.run_id}/{committed.seq}",
             for_model=shown,
             approval_id=row.approval_id,
             decision=ticket.decision,
         )
+        return await self.ending(session, batch, result)
 
     async def resolved(
         self, session: RunSession, ticket: "Ticket", row: CallRow, execution: Execution
@@ -194,13 +193,32 @@ class Records:
             session, Batch(calls=[done], events=[event("call.resolved", session.run_id, body)])
         )
 
-    async def _through(self, session: RunSession, batch: Batch, call_id: str = "") -> Committed:
+    async def ending(self, session: RunSession, batch: Batch, result: Result) -> Result:
+        """Write the record that ends a call, and return its result with the record's id.
+
+        The run knows of the result before the record is written: whoever is cancelled meanwhile must not
+        end the call a second time.
+        """
+        session.ended[result.call_id] = result
+        try:
+            committed = await self._through(session, batch)
+        except StoreError:
+            del session.ended[result.call_id]
+            raise
+        result = replace(result, event_id=f"{session.run_id}/{committed.seq}")
+        session.ended[result.call_id] = result
+        return result
+
+    async def _through(self, session: RunSession, batch: Batch) -> Committed:
         """Commit an outcome: it is written whether or not somebody still waits for it."""
-        session.open.pop(call_id, None)
         if session.closing is not None:
             ended, session.closing = session.closing, None
             batch.runs.append(replace(ended, state=RunState.COMPLETED, updated_at=self._clock.now()))
-        return await write(self._store, batch)
+        try:
+            return await write(self._store, batch)
+        except StoreError:
+            session.give_back(batch)
+            raise
 
     def _show(
         self, session: RunSession, ticket: "Ticket", outcome: Outcome, output: Output | None
@@ -224,9 +242,10 @@ class Records:
         error: CallError,
         ticket: "Ticket | None",
         verdict: "Verdict | None",
-        decision: Decision | None,
-    ) -> str:
-        """Record that a proposal was not run. Returns the event's id."""
+        result: Result,
+    ) -> Result:
+        """Record that a proposal was not run. Returns its result with the record's id."""
+        decision = result.decision
         now = self._clock.now()
         facts = {
             "state": str(CallState.REFUSED),
@@ -257,8 +276,7 @@ class Records:
                 )
         body = refused_body(session.principal, proposal, **facts)
         batch.events.append(event("call.refused", session.run_id, body))
-        committed = await self._through(session, batch, proposal.call_id)
-        return f"{session.run_id}/{committed.seq}"
+        return await self.ending(session, batch, result)
 
     async def replayed(self, session: RunSession, ticket: "Ticket", row: CallRow) -> Result:
         """Record that a stored result was given again, and return it with this run's taint."""
@@ -275,8 +293,7 @@ class Records:
         )
         batch = session.batch()
         batch.events.append(event("call.replayed", session.run_id, body))
-        committed = await self._through(session, batch, proposal.call_id)
-        return Result(
+        result = Result(
             status="ok" if error is None else "error",
             tool=contract.name,
             run_id=session.run_id,
@@ -286,10 +303,10 @@ class Records:
             error=error,
             replayed=True,
             taint=taint,
-            event_id=f"{session.run_id}/{committed.seq}",
             for_model=shown,
             decision=ticket.decision,
         )
+        return await self.ending(session, batch, result)
 
     def _intent(
         self, session: RunSession, ticket: "Ticket", row: CallRow, verdict: "Verdict | None"

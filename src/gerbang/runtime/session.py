@@ -7,7 +7,7 @@ from gerbang.contract.catalogue import Catalogue
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile
 from gerbang.loop.texts import Texts
-from gerbang.values import Principal, Proposal
+from gerbang.values import Principal, Result
 from gerbang.values.record import Batch, RunRow
 
 
@@ -30,8 +30,8 @@ class RunSession:
 
     `memory` is shared by the sessions of one run. `carry` holds rows that must be
     durable before the next effect; they travel in the same commit. `closing` is the row of a run that
-    consists of one call and ends with it. `open` are the proposals of the answer, by call id, that have no
-    record of their end yet. `emit` receives agent events.
+    consists of one call and ends with it. `ended` are the results of the answer's
+    calls, by call id, as soon as they are recorded. `emit` receives agent events.
     """
 
     __slots__ = (
@@ -40,10 +40,10 @@ class RunSession:
         "catalogue",
         "closing",
         "emit",
+        "ended",
         "intent",
         "lang",
         "memory",
-        "open",
         "principal",
         "profile",
         "purpose",
@@ -79,11 +79,13 @@ class RunSession:
         self.watched = emit is not None
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
-        self.open: dict[str, Proposal] = {}
+        self.ended: dict[str, Result] = {}
 
     def batch(self) -> Batch:
         """Return the batch that waits for the next commit, or a new one. The caller must commit it."""
         carried, self.carry = self.carry, None
-        if carried is not None:
-            return carried
-        return Batch()
+        return Batch() if carried is None else carried
+
+    def give_back(self, batch: Batch) -> None:
+        """Keep what a batch carried that was not written; its last event was the failed attempt's own."""
+        self.carry = Batch(runs=batch.runs, answers=batch.answers, events=batch.events[:-1])

@@ -40,9 +40,14 @@ _SHORT: Final = 400
 _ANY_PHRASE: Final = re.compile("|".join(map(re.escape, _PHRASES)))
 
 
+def trust_of(risk: RiskClass) -> TrustLevel:
+    """Return how far results of tools of this class are trusted."""
+    return _TRUST.get(risk, "external")
+
+
 def label(tool: str, risk: RiskClass, text: str) -> Taint:
     """Return the label of a result whose text is `text`. Linear; looks at the first 64,000 characters."""
-    trust = _TRUST.get(risk, "external")
+    trust = trust_of(risk)
     if trust == "trusted":
         return _label(tool, trust, False)
     return _label(tool, trust, looks_like_instructions(text))

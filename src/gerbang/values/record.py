@@ -132,7 +132,8 @@ class Batch(Struct):
     """What one commit writes, atomically: all of it or, when a claimed key is taken, nothing.
 
     `claims` are new calls whose key must be free (a row in FAILED, CANCELLED, REFUSED or RESOLVED_FAILED
-    counts as free and is replaced). `calls` are rows that exist and are overwritten.
+    counts as free and is replaced). `calls` are rows that exist and are overwritten. `expects` names
+    approvals and the state that each must still be in: otherwise nothing is written.
     """
 
     runs: list[RunRow] = []
@@ -141,16 +142,20 @@ class Batch(Struct):
     calls: list[CallRow] = []
     approvals: list[ApprovalRow] = []
     events: list[NewEvent] = []
+    expects: dict[str, str] = {}
 
 
 class Committed(Struct, frozen=True, gc=False):
     """What a commit did. `taken` is the row that already holds a claimed key: then nothing was written.
+
+    `stale` is the approval that was not in the state that the batch expected: nothing was written either.
 
     `seq` is the sequence number of the batch's last event in its run (0 when it had none).
     """
 
     seq: int = 0
     taken: CallRow | None = None
+    stale: ApprovalRow | None = None
 
 
 FREE_STATES = frozenset({CallState.FAILED, CallState.CANCELLED, CallState.REFUSED, CallState.RESOLVED_FAILED})

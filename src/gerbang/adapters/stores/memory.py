@@ -76,6 +76,10 @@ class MemoryStore:
         if self._closed:
             raise StoreError("The store is closed. Open it before recording.")
         check_text(batch)
+        for approval_id, state in batch.expects.items():
+            standing = self._approvals.get(approval_id)
+            if standing is not None and standing.state != state:
+                return Committed(stale=standing)
         if batch.claims:
             taken = self._taken(batch.claims)
             if taken is not None:

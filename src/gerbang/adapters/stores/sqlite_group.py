@@ -9,7 +9,7 @@ from msgspec.structs import astuple
 from gerbang.adapters.stores import statements
 from gerbang.adapters.stores.sqlite_heads import Heads
 from gerbang.audit.chain import extend
-from gerbang.values.record import Batch, CallRow, Committed, frees
+from gerbang.values.record import ApprovalRow, Batch, CallRow, Committed, frees
 
 Params = tuple[Any, ...]
 _KEY: Final = 0  # place of the key in a call's parameters
@@ -18,7 +18,7 @@ _KEY: Final = 0  # place of the key in a call's parameters
 class Prepared:
     """A batch as parameters of statements, taken when it is handed in: changing it later changes nothing."""
 
-    __slots__ = ("answers", "approvals", "calls", "claims", "events", "runs")
+    __slots__ = ("answers", "approvals", "calls", "claims", "events", "expects", "runs")
 
     def __init__(self, batch: Batch) -> None:
         self.claims = [astuple(row) for row in batch.claims]
@@ -27,10 +27,11 @@ class Prepared:
         self.answers = [astuple(row) for row in batch.answers]
         self.approvals = [astuple(row) for row in batch.approvals]
         self.events = tuple(batch.events)
+        self.expects = dict(batch.expects)
 
 
 class _Contended(Exception):
-    """A claimed key has a row already: the batches have to be decided one after the other."""
+    """A claimed key has a row, or an approval's state matters: batches are decided one after the other."""
 
 
 class GroupWriter:
@@ -79,6 +80,8 @@ class _Together:
 
     def write(self, group: Sequence[Prepared]) -> list[Committed]:
         """Write the group and return its answers. Raises _Contended before anything else is written."""
+        if any(batch.expects for batch in group):
+            raise _Contended
         claims = [row for batch in group for row in batch.claims]
         if claims:
             keys = {row[_KEY] for row in claims}
@@ -130,10 +133,25 @@ class _InTurn(_Together):
         """Write the batches whose claims are free; the others are answered with the row in their way."""
         committed = []
         for batch in group:
-            taken = self._claim(batch.claims)
-            committed.append(self._add(batch) if taken is None else Committed(0, taken))
+            stale = self._unexpected(batch.expects)
+            taken = None if stale is not None else self._claim(batch.claims)
+            if stale is not None or taken is not None:
+                committed.append(Committed(0, taken, stale))
+            else:
+                committed.append(self._add(batch))
         self._flush()
         return committed
+
+    def _unexpected(self, expects: dict[str, str]) -> ApprovalRow | None:
+        """Return the first approval that is not in the state that the batch expects."""
+        if not expects:
+            return None
+        self._flush()  # a batch before this one may have decided it
+        for approval_id, state in expects.items():
+            found = self._connection.execute(statements.GET_APPROVAL, (approval_id,)).fetchone()
+            if found is not None and (standing := ApprovalRow(*found)).state != state:
+                return standing
+        return None
 
     def _claim(self, claims: list[Params]) -> CallRow | None:
         """Insert the claims, or return the row that holds the first key that is not free."""
