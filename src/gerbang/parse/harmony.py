@@ -140,7 +140,7 @@ def _ends(reader: Reader, mark: str) -> Generator[None, None, bool]:
             return reader.buf.startswith((_CHANNEL, _MESSAGE, _CONSTRAIN), at) and (
                 mark == _START or _NAMED.match(reader.buf, after) is not None
             )
-        if reader.ended or len(reader.buf) - after > _NEAR:
+        if reader.ended or (at < 0 and len(reader.buf) - after > _NEAR):
             return False
         yield
 
