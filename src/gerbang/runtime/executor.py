@@ -1,6 +1,7 @@
 """Running a tool: the one place where effects happen, opened by a grant, closed by a time-out."""
 
 import asyncio
+import re
 import secrets
 from collections.abc import Mapping
 from typing import Any
@@ -20,8 +21,10 @@ from gerbang.runtime.output import Output, output_error, read_output
 from gerbang.runtime.threads import SyncPool, TooManyLate
 from gerbang.values import CallError, Effect, Outcome
 from gerbang.values.failure import ERROR_TYPES
+from gerbang.values.text import clean_text
 
 _GRACE_S = 1.0
+_CODE = re.compile("[A-Z][A-Z0-9_]{0,63}")
 
 
 class Execution:
@@ -79,14 +82,21 @@ class Executor:
             execution = _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
             execution.late = None if read or work.done() else work
             return execution
-        return self._result(work, entry, read)
+        return self._read(work, entry, read)
 
     def late_result(self, work: "asyncio.Future[Any]", entry: Entry) -> Execution | None:
         """Return what abandoned work came to in the end; None when its effect is still not known."""
-        if work.cancelled() or (work.exception() is not None and not isinstance(work.exception(), ToolError)):
-            return None
-        execution = self._result(work, entry, False)
+        execution = self._read(work, entry, False)
         return None if execution.outcome.state == "UNCERTAIN" else execution
+
+    def _read(self, work: "asyncio.Future[Any]", entry: Entry, read: bool) -> Execution:
+        """Look at what came back. The objects are the tool's own and may do anything when looked at."""
+        try:
+            return self._result(work, entry, read)
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException:  # even asking for a class or a text may raise
+            return _failed(read, _internal("The tool's result could not be read."), "unknown")
 
     def _result(self, work: "asyncio.Future[Any]", entry: Entry, read: bool) -> Execution:
         if work.cancelled():
@@ -160,20 +170,38 @@ def _wake_when_done(work: "asyncio.Future[Any]") -> "asyncio.Future[None]":
 
 def _raised(error: BaseException, read: bool) -> Execution:
     if isinstance(error, ToolError):
-        effect: Effect = error.effect or ("none" if read else "unknown")
-        kind = error.error_type if error.error_type in ERROR_TYPES else "upstream_error"
-        value = CallError(
-            kind,
-            error.code[:64],
-            redact(error.message[: 4 * MAX_CODE_TEXT]),
-            recoverable=error.recoverable,
-            suggested_fix=redact(error.suggested_fix[:MAX_CODE_TEXT]),
-            retry_after_ms=UNSET if error.retry_after_ms is None else error.retry_after_ms,
-        )
-        return _failed(read, value, effect)
+        return _told(error, read)
     reference = secrets.token_hex(6)
-    text = f"The tool failed inside ({type(error).__name__}). Reference: {reference}."
+    text = f"The tool failed inside ({_class_name(error)}). Reference: {reference}."
     return _failed(read, _internal(text), "none" if read else "unknown")
+
+
+def _told(error: Any, read: bool) -> Execution:
+    """Turn what a tool says of its failure into an error of ours; what has the wrong type is left out."""
+    effect: Effect = "none" if read else "unknown"
+    if error.effect in ("none", "happened"):
+        effect = error.effect
+    kind = error.error_type if isinstance(error.error_type, str) else ""
+    wait = error.retry_after_ms
+    value = CallError(
+        kind if kind in ERROR_TYPES else "upstream_error",
+        error.code if isinstance(error.code, str) and _CODE.fullmatch(error.code) else "TOOL_FAILED",
+        _text(error.message, 4 * MAX_CODE_TEXT) or "The tool failed without saying why.",
+        recoverable=error.recoverable is True,
+        suggested_fix=_text(error.suggested_fix, MAX_CODE_TEXT),
+        retry_after_ms=wait if type(wait) is int and 0 <= wait < 2**31 else UNSET,
+    )
+    return _failed(read, value, effect)
+
+
+def _text(value: object, limit: int) -> str:
+    return clean_text(redact(value[: 2 * limit]))[:limit] if isinstance(value, str) else ""
+
+
+def _class_name(error: BaseException) -> str:
+    """Return the name of the error's class if it is one: the tool chose it, and it is shown to a model."""
+    name = type.__getattribute__(type(error), "__name__")
+    return name if isinstance(name, str) and name.isidentifier() and len(name) <= 80 else "Exception"
 
 
 def _failed(read: bool, error: CallError, effect: Effect) -> Execution:

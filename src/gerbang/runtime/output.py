@@ -73,7 +73,7 @@ def _slow(returned: Any) -> Output | str:
     if b"null" in text and not _finite(returned):
         return "The tool returned a number that is not finite."
     if not text or len(text) > RESULT_STORE_BYTES:
-        return f"The tool returned a {type(returned).__name__} that cannot be written as JSON."
+        return f"The tool returned a {_kind(returned)} that cannot be written as JSON."
     return Output(msgspec.json.decode(text), text)
 
 
@@ -99,6 +99,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(type(value).__name__)
+
+
+def _kind(value: Any) -> str:
+    """Return the name of the value's class if it is one: the tool chose it, and it is shown to a model."""
+    name = type.__getattribute__(type(value), "__name__")
+    return name if isinstance(name, str) and name.isidentifier() and len(name) <= 80 else "value"
 
 
 def _has_bytes(value: Any) -> bool:

@@ -261,12 +261,11 @@ def _retry_after(value: str | None) -> float | None:
     """Return the seconds of a Retry-After header (RFC 9110, 10.2.3: a number or an HTTP date)."""
     if value is None:
         return None
-    try:
-        return max(0.0, float(int(value)))
-    except ValueError:
-        pass
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return float(value) if len(value) < 10 else None
     try:
         moment: Any = parsedate_to_datetime(value)
-    except ValueError:
+        return max(0.0, float(moment.timestamp()) - time.time())
+    except (ValueError, TypeError, OverflowError, IndexError):  # a server may write anything there
         return None
-    return max(0.0, float(moment.timestamp()) - time.time())
