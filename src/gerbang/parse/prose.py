@@ -56,7 +56,9 @@ def read(reader: Reader, plan: Plan, close: str | None) -> Machine:
             continue
         before = reader.buf[reader.pos - 1]
         reader.pos += len(mark)
-        if meaning is Meaning.CALL:
+        if meaning is Meaning.CALL and before == "`":
+            reader.content(mark)  # quoted in a sentence, so an example
+        elif meaning is Meaning.CALL:
             reader.begin(len(mark))
             yield from _call(reader, plan, plan.entries[mark], mark)
         elif meaning is Meaning.THINK and before != "`":
