@@ -166,3 +166,25 @@ def test_a_thousand_runs_leave_the_sessions_bounded() -> None:
                 await gate.call("sums.add.v1", {"a": 0, "b": 1}, run_id="r0", principal=other)
 
     run(work())
+
+
+def test_the_taint_of_a_run_survives_a_restart(durable: str) -> None:
+    policy = g.Policy.from_rules(
+        [
+            {
+                "id": "t",
+                "match": {"tool": "mail.*", "tainted_run": True},
+                "decision": "deny",
+                "reason": "TAINTED",
+            },
+            {"id": "m", "match": {"tool": "mail.*"}, "decision": "allow", "reason": "MAIL"},
+        ]
+    )
+
+    async def work() -> None:
+        async with g.Gateway(tools=toolbox(Effects()), policy=policy, store=durable) as gate:
+            await gate.call("web.get.v1", {"page": "x"}, run_id="r", step_id=1)
+        async with g.Gateway(tools=toolbox(Effects()), policy=policy, store=durable) as gate:
+            assert code(await gate.call("mail.send.v1", {"to": "a"}, run_id="r", step_id=2)) == "TAINTED"
+
+    run(work())
