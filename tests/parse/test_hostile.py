@@ -6,11 +6,11 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from reading import TOOLS
 
 from gerbang.parse import dialects, reader
 from gerbang.parse.caps import MAX_DEPTH
 from gerbang.parse.events import CallClosed, ParseFault
+from tests.parse.reading import TOOLS
 
 DIALECTS = [row.id for row in dialects()]
 CALL = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
@@ -78,7 +78,7 @@ def test_memory_does_not_grow_with_the_answer(dialect: str, unit: str) -> None:
     made = reader(dialect, tools=TOOLS)
     made.feed(delta)
     tracemalloc.start()
-    for _ in range(8):
+    for _ in range(3):
         made.feed(delta)
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()

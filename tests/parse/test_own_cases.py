@@ -1,10 +1,10 @@
 """Cases of our own for every dialect and ruling, each read in many cuts."""
 
 import pytest
-from own_cases import CASES, Case
-from reading import cuts, read, same
 
 from gerbang.parse import dialects
+from tests.parse.own_cases import CASES, Case
+from tests.parse.reading import cuts, read, same
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{number}-{case[0]}" for number, case in enumerate(CASES)])

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reading import TOOLS, read
 
 from gerbang.parse import dialects
 from gerbang.parse.plan import Meaning, plan_of
 from gerbang.parse.render import RenderError, render
+from tests.parse.reading import TOOLS, read
 
 DIALECTS = [row.id for row in dialects()]
 MORE = int(os.environ.get("GERBANG_FUZZ", "1"))
@@ -77,7 +77,8 @@ def pieces(dialect: str) -> st.SearchStrategy[list[str]]:
 
 
 def cut(text: str, sizes: list[int]) -> list[str]:
-    deltas, at = [], 0
+    deltas: list[str] = []
+    at = 0
     while at < len(text):
         size = sizes[len(deltas) % len(sizes)]
         deltas.append(text[at : at + size])

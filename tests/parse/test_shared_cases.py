@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reading import cuts, read, same
+
+from tests.parse.reading import cuts, read, same
 
 FILE = Path(__file__).parent.parent / "data" / "parser_cases.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]

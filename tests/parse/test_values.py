@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from reading import read, same
 
 from gerbang.errors import UsageError
 from gerbang.parse import arguments_from_json, dialect_for, dialects, reader
@@ -12,6 +11,7 @@ from gerbang.parse.coerce import coerce
 from gerbang.parse.faults import CODES, Broken
 from gerbang.parse.kinds import Offered
 from gerbang.parse.python_calls import literal
+from tests.parse.reading import read, same
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from gerbang.parse.marks import Marks
 from gerbang.parse.plan import FENCE, Plan
 from gerbang.parse.reader import Machine, Reader
 
+_MAX_LEADING: Final = 64
 _LEADING: Final = re.compile(r"\s*")
 
 
@@ -62,14 +63,12 @@ def _skip_opening(reader: Reader, plan: Plan) -> Machine:
         match = _LEADING.match(reader.buf, reader.pos)
         at = match.end() if match else reader.pos
         found = opens.search(reader.buf, at)
+        if at - reader.pos > _MAX_LEADING:
+            return
         if found and found.start() == at:
             reader.pos = found.end()
             return
-        if (
-            reader.ended
-            or (at < len(reader.buf) and opens.held(reader.buf, at) != at)
-            or at - reader.pos > 64
-        ):
+        if reader.ended or (at < len(reader.buf) and opens.held(reader.buf, at) != at):
             return
         yield
 

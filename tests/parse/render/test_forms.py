@@ -1,12 +1,12 @@
 """The text of calls in every dialect, to the character."""
 
 import pytest
-from tests.parse.render.render_forms import LAMP, ONE, SET, TOOLS, TWO
 
 from gerbang import parse
 from gerbang.parse.render import render
 from gerbang.parse.render.derive import derived
 from gerbang.parse.render.wirecall import wire_calls
+from tests.parse.render.render_forms import LAMP, ONE, SET, TOOLS, TWO
 
 SINGLE = ("gigachat3", "react", "router")
 

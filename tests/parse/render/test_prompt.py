@@ -4,12 +4,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.parse.render.prompt_texts import ENGLISH, INDONESIAN
-from tests.parse.render.render_forms import ONE, TOOLS, TWO
 
 from gerbang import parse
 from gerbang.parse.render import RenderError, system_prompt
 from gerbang.parse.render.prompt import example
+from tests.parse.render.prompt_texts import ENGLISH, INDONESIAN
+from tests.parse.render.render_forms import ONE, TOOLS, TWO
 
 DIALECTS = sorted({*TWO, *ONE})
 TERMINAL = [

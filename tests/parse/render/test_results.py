@@ -1,10 +1,10 @@
 """How results are put to a model: the exact envelope of the text protocol, and no way out of an envelope."""
 
 import pytest
-from tests.parse.render.render_forms import ONE, TWO
 
 from gerbang.parse.render import RenderError, render_result
 from gerbang.parse.render.envelope import ENVELOPES
+from tests.parse.render.render_forms import ONE, TWO
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Tests of the parser: readers here, writing in `render`."""
