@@ -2,11 +2,11 @@
 
 import asyncio
 import inspect
+import json
 import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,12 +19,12 @@ from gerbang.ledger import machine as ledger
 from gerbang.ledger.machine import LedgerEvent
 from gerbang.ports import ApprovalAnswer, ApprovalRequest, ApproverLike, Clock, Store
 from gerbang.runtime import refusals
-from gerbang.runtime.bodies import event, refused_body
+from gerbang.runtime.bodies import event, refused_body, shown_input
 from gerbang.runtime.events import ApprovalNeeded
 from gerbang.runtime.preview import preview
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import write
-from gerbang.values import CallError, Proposal
+from gerbang.values import CallError, Principal, Proposal
 from gerbang.values.canonical import NotCanonical, canonical
 from gerbang.values.record import ApprovalRow, Batch, CallRow, CallState
 from gerbang.values.text import clean_text
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gerbang.runtime.gate import Ticket
 
 _LIFETIME_S = 86_400.0
+_SAID_CHARS = 500
 
 
 class Verdict(Struct, frozen=True, gc=False):
@@ -127,9 +128,9 @@ class Approvals:
         edited = None
         note = ""
         if approval.arguments != ticket.call.canonical:
-            edited = msgspec.json.decode(approval.arguments)
-            ran = approval.arguments.decode()[:2000]
-            note = f"Note: {approval.decided_by} changed the call; it ran with {ran}"
+            edited = arguments_of(approval.arguments)
+            call = replace(ticket.call, arguments=edited, canonical=approval.arguments)
+            note = f"Note: {approval.decided_by} changed the call; it ran with {shown_input(call)}"
         return Verdict(
             "granted",
             approval.approval_id,
@@ -227,7 +228,8 @@ class Approvals:
         if answer.verdict == "unavailable":
             return refuse, by, answer.reason, refusals.nobody_to_ask(), approval
         if answer.verdict != "approve":
-            return refuse, by, answer.reason, refusals.not_approved(by, answer.reason), approval
+            reason = said_text(answer.reason)
+            return refuse, by, reason, refusals.not_approved(said_text(by), reason), approval
         if answer.arguments is None:
             return ApprovalEvent.APPROVE, by, answer.reason, None, approval
         if not_json(answer.arguments):
@@ -247,7 +249,7 @@ class Approvals:
             run_id=session.run_id,
             tool=call.contract.name,
             risk=str(call.contract.risk),
-            arguments=call.arguments,
+            arguments=arguments_of(call.canonical),  # a copy: what runs is not theirs to change
             preview=approval.preview,
             reasons=ticket.decision.reasons,
             principal=session.principal,
@@ -266,7 +268,7 @@ class Approvals:
             return ApprovalAnswer("approve", session.principal)
         if said is False:
             return ApprovalAnswer("refuse", session.principal)
-        return said if isinstance(said, ApprovalAnswer) else refusals.approver_failed()
+        return said if _sound(said) else refusals.approver_failed()
 
     async def _settle(
         self,
@@ -322,6 +324,28 @@ class Approvals:
         return event(kind, session.run_id, body)
 
 
+def arguments_of(canonical_json: bytes) -> dict[str, Any]:
+    """Return arguments from the JSON that was bound: a copy of our own, every digit kept."""
+    value: dict[str, Any] = json.loads(canonical_json)
+    return value
+
+
+def said_text(text: str) -> str:
+    """Return what a person wrote as it may be recorded and shown to a model: masked, clean, bounded."""
+    return clean_text(redact(text[: _SAID_CHARS * 2]))[:_SAID_CHARS]
+
+
+def _sound(said: Any) -> bool:
+    """Tell whether an approver's answer has the types that it promises."""
+    return (
+        type(said) is ApprovalAnswer
+        and said.verdict in ("approve", "refuse", "unavailable")
+        and type(said.by) is Principal
+        and type(said.reason) is str
+        and (said.arguments is None or type(said.arguments) is dict)
+    )
+
+
 def not_json(arguments: dict[str, Any]) -> str:
     """Return why the arguments that a person wrote are no JSON; empty when they are."""
     try:
@@ -358,7 +382,7 @@ def decide_row(
     state = advance(approval.state, what)
     if state is None:
         raise UsageError(f"Approval {approval.approval_id} is {approval.state} already; nothing was changed.")
-    return replace(approval, state=state, decided_by=by, decided_at=at, note=clean_text(redact(note[:500])))
+    return replace(approval, state=state, decided_by=by, decided_at=at, note=said_text(note))
 
 
 def _needed(ticket: "Ticket", approval: ApprovalRow) -> Any:

@@ -44,6 +44,7 @@ from gerbang.runtime.reading import Answer, Asked, read_answer
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import write
 from gerbang.values import Message, Proposal, Result, ToolCall
+from gerbang.values.canonical import copied
 from gerbang.values.model import ModelRequest
 from gerbang.values.record import AnswerRow, Batch, CallState, RunRow, RunState
 
@@ -95,6 +96,7 @@ class RunDriver:
         self._last: list[Result] = []
         self._pending = 0
         self._ids = 0
+        self._used_ids: set[str] = set()
         self._usage = [0, 0]
         self._detail = ""
         self._row: RunRow
@@ -188,6 +190,9 @@ class RunDriver:
         except ModelFault as fault:
             self._detail = str(fault)
             return ModelFailed()
+        except Exception as error:  # a foreign adapter may raise anything; its text may hold a secret
+            self._detail = f"The model adapter failed inside ({type(error).__name__[:80]})."
+            return ModelFailed()
         self._usage[0] += answer.usage.input_tokens
         self._usage[1] += answer.usage.output_tokens
         self._answer = answer
@@ -219,15 +224,21 @@ class RunDriver:
         if len(self._proposals) > 1:  # a single call takes the answer along in its own commit
             await write(self._store, session.batch())
         for proposal in self._proposals if session.watched else ():
-            session.emit(ToolCalled(step, proposal.call_id, self._name(proposal.name), proposal.arguments))
+            session.emit(
+                ToolCalled(step, proposal.call_id, self._name(proposal.name), copied(proposal.arguments))
+            )
 
     def _proposal(self, asked: Asked, step: int, index: int) -> Proposal:
-        self._ids += 1
+        call_id = asked.id
+        while call_id is None or call_id in self._used_ids:
+            self._ids += 1
+            call_id = f"call_{self._ids}"
+        self._used_ids.add(call_id)
         return Proposal(
             self._session.run_id,
             step,
             index,
-            asked.id or f"call_{self._ids}",
+            call_id,
             asked.name,
             asked.arguments,
             asked.fault,

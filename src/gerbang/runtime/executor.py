@@ -3,7 +3,7 @@
 import asyncio
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import UNSET
@@ -27,20 +27,17 @@ _GRACE_S = 1.0
 _CODE = re.compile("[A-Z][A-Z0-9_]{0,63}")
 
 
+Late = Callable[["asyncio.Future[Any]"], None]
+
+
 class Execution:
-    """What came back, before it is shown: the outcome, and the JSON of its value.
+    """What came back, before it is shown: the outcome, and the JSON of its value."""
 
-    `late` is the work that goes on past its time-out: what it says one day resolves an UNCERTAIN call.
-    """
+    __slots__ = ("outcome", "output")
 
-    __slots__ = ("late", "outcome", "output")
-
-    def __init__(
-        self, outcome: Outcome, output: Output | None = None, late: "asyncio.Future[Any] | None" = None
-    ) -> None:
+    def __init__(self, outcome: Outcome, output: Output | None = None) -> None:
         self.outcome = outcome
         self.output = output
-        self.late = late
 
 
 class Executor:
@@ -52,10 +49,13 @@ class Executor:
         self._deadlines = Deadlines()
         self._stubborn: set[asyncio.Future[Any]] = set()
 
-    async def run(self, authorised: AuthorisedCall, entry: Entry, timeout_s: float) -> Execution:
+    async def run(
+        self, authorised: AuthorisedCall, entry: Entry, timeout_s: float, on_late: Late | None = None
+    ) -> Execution:
         """Run the call once and return what came of it; raises only CancelledError.
 
-        `timeout_s` is in seconds. A grant that was used before runs nothing.
+        `timeout_s` is in seconds. `on_late` gets the work of a mutation that goes on after its time-out or
+        cancellation: what it says one day resolves the call. A grant that was used before runs nothing.
         """
         call = authorised.call
         if not authorised.spend():
@@ -76,12 +76,14 @@ class Executor:
             in_time = await self._settle(work, settled, timeout_s)
         except asyncio.CancelledError:
             await self._abandon(work, tool.blocking)
+            if on_late is not None and not read and not work.done():
+                on_late(work)
             raise
         if not in_time:
             await self._abandon(work, tool.blocking)
-            execution = _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
-            execution.late = None if read or work.done() else work
-            return execution
+            if on_late is not None and not read and not work.done():
+                on_late(work)
+            return _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
         return self._read(work, entry, read)
 
     def late_result(self, work: "asyncio.Future[Any]", entry: Entry) -> Execution | None:

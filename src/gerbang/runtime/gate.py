@@ -4,6 +4,8 @@ Every proposal ends in exactly one terminal record and one Result, whatever fail
 """
 
 import asyncio
+import contextlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -13,11 +15,12 @@ from msgspec.structs import replace
 from gerbang.approval.grant import AuthorisedCall, authorise
 from gerbang.contract.catalogue import Entry
 from gerbang.contract.check import check, unknown_tool
+from gerbang.errors import StoreError
 from gerbang.ledger.keys import Fingerprints, caller_key, natural_key, runtime_key
 from gerbang.policy.input import PolicyInput
 from gerbang.ports import Clock, Policy, Store
 from gerbang.runtime import refusals
-from gerbang.runtime.approvals import Approvals, Verdict
+from gerbang.runtime.approvals import Approvals, Verdict, arguments_of
 from gerbang.runtime.events import Decided
 from gerbang.runtime.executor import Execution, Executor
 from gerbang.runtime.present import show_error
@@ -27,6 +30,7 @@ from gerbang.values import CallContext, CallError, Decision, Outcome, Proposal, 
 from gerbang.values.record import CallRow, CallState
 
 Waiting = Callable[[], None]
+_VERDICTS = frozenset({"allow", "ask", "deny"})
 
 
 class Ticket:
@@ -73,6 +77,7 @@ class Gate:
         self._clock = clock
         self._records = Records(store, clock)
         self._late: set[asyncio.Task[None]] = set()
+        self._closed = False
         self._inflight: dict[str, list[asyncio.Future[None]]] = {}
 
     async def call(
@@ -169,9 +174,15 @@ class Gate:
             time=self._clock.now(),
         )
         try:
-            return self._policy.decide(document)
+            decision = self._policy.decide(document)
         except Exception:  # a policy that fails is a policy that says no
             return Decision("deny", ("POLICY_ERROR",), None, self._policy.version)
+        given: Any = decision
+        if type(given) is Decision and given.decision in _VERDICTS and given.reasons:
+            return given
+        if inspect.iscoroutine(given):
+            given.close()
+        return Decision("deny", ("POLICY_UNDEFINED",), None, self._policy.version)
 
     def _count(self, session: RunSession, ticket: Ticket) -> CallError | None:
         remembered = session.budget.refused(ticket.fingerprint)
@@ -210,6 +221,11 @@ class Gate:
             ticket = Ticket(
                 call, ticket.entry, replace(decision, decision="ask"), ticket.key, mark, ticket.natural
             )
+        else:  # run what was bound, not an object that others held while a person thought
+            call = replace(ticket.call, arguments=arguments_of(ticket.call.canonical))
+            ticket = Ticket(
+                call, ticket.entry, ticket.decision, ticket.key, ticket.fingerprint, ticket.natural
+            )
         bound = self._approvals.binding(ticket)
         grant = authorise(
             ticket.call,
@@ -239,15 +255,18 @@ class Gate:
         if taken is not None:
             return await self._settled(session, ticket, taken)
         cancelled: asyncio.CancelledError | None = None
+        lates: list[asyncio.Future[Any]] = []
         try:
-            execution = await self._executor.run(grant, ticket.entry, self._time_for(session, ticket))
+            execution = await self._executor.run(
+                grant, ticket.entry, self._time_for(session, ticket), lates.append
+            )
         except asyncio.CancelledError as caught:  # the outcome is recorded first, then the task ends
             cancelled = caught
             read = ticket.call.contract.risk.is_read
             execution = Execution(Outcome("FAILED" if read else "UNCERTAIN", error=refusals.cancelled(read)))
         result = await self._records.finished(session, ticket, row, execution, started, verdict)
-        if execution.late is not None:
-            self._watch(session, ticket, row, execution.late)
+        for late in lates:
+            self._watch(session, ticket, row, late)
         if cancelled is not None:
             raise cancelled
         return result
@@ -258,9 +277,12 @@ class Gate:
         async def resolve() -> None:
             execution = self._executor.late_result(late, ticket.entry)
             if execution is not None:
-                await self._records.resolved(session, ticket, row, execution)
+                with contextlib.suppress(StoreError):  # closed meanwhile: UNCERTAIN stands
+                    await self._records.resolved(session, ticket, row, execution)
 
         def back(_: object) -> None:
+            if self._closed:
+                return
             task = asyncio.ensure_future(resolve())
             self._late.add(task)
             task.add_done_callback(self._late.discard)
@@ -269,6 +291,7 @@ class Gate:
 
     async def aclose(self) -> None:
         """Finish writing what came back late."""
+        self._closed = True
         if self._late:
             await asyncio.wait(self._late)
 

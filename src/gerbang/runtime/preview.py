@@ -9,27 +9,34 @@ from gerbang.audit.redact import MASK, redact
 from gerbang.values import Contract, Decision
 
 _PREVIEW_CHARS = 20_000
+_LEAST_ROOM = 200
+_MAX_ARGUMENTS = 100
+_MAX_ROWS = 40  # more would scroll the head off a terminal
 _MARGIN = 8_000  # a cut may fall inside a credential: it is masked first
 _UNSEEN_KINDS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _BLANK = frozenset(
     {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u2800", "\u3164", "\uffa0"}
-    | {chr(code) for code in range(0xFE00, 0xFE10)}
+    | {chr(code) for code in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), *range(0x180B, 0x1810))}
 )  # letters and marks without a shape
 
 
 def preview(contract: Contract, arguments: dict[str, Any], decision: Decision) -> str:
-    """Return the text for the approver: tool, effect class, every argument, and why they are asked."""
+    """Return the text for the approver: tool, effect class, every argument, and why they are asked.
+
+    Each argument has room of its own: a long one cannot push another out of sight.
+    """
     lines = [f"{contract.name} ({contract.risk})"]
-    for name, value in arguments.items():
+    room = max(_LEAST_ROOM, _PREVIEW_CHARS // max(1, len(arguments)))
+    for count, (name, value) in enumerate(arguments.items()):
+        if count == _MAX_ARGUMENTS:
+            lines.append(f"  … [{len(arguments)} arguments in all; look before you approve]")
+            break
         shown = MASK if name in contract.sensitive else _text(value)
-        lines.append(f"  {_line(name, shown)}")
+        lines.append(f"  {_line(name[:_LEAST_ROOM], shown, room)}")
     if not arguments:
         lines.append("  (no arguments)")
     lines.append(f"Asked because: {', '.join(decision.reasons)}")
-    text = "\n".join(lines)
-    if len(text) > _PREVIEW_CHARS:
-        return f"{text[:_PREVIEW_CHARS]}\n… [{len(text)} characters in all; the rest is not shown]"
-    return text
+    return "\n".join(lines)
 
 
 def visible(text: str) -> str:
@@ -40,18 +47,20 @@ def visible(text: str) -> str:
 
 
 def _unseen(char: str) -> bool:
-    return unicodedata.category(char) in _UNSEEN_KINDS or char in _BLANK
+    kind = unicodedata.category(char)
+    return kind in _UNSEEN_KINDS or char in _BLANK or (kind == "Zs" and char != " ")
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _line(name: str, text: str) -> str:
+def _line(name: str, text: str, room: int) -> str:
     """Return one argument. A credential that shows by the argument's name is masked as well."""
-    cut = text[: _PREVIEW_CHARS + _MARGIN]
-    shown = visible(redact(f"{name}: {cut}")[: _PREVIEW_CHARS + len(name)]).replace("\n", "\n    ")
-    if len(text) <= _PREVIEW_CHARS:
+    masked = redact(f"{name}: {text[: room + _MARGIN]}")[: room + len(name)]
+    rows = visible(masked).split("\n")
+    shown = "\n    ".join(rows[:_MAX_ROWS])
+    if len(text) <= room and len(rows) <= _MAX_ROWS:
         return shown
     return f"{shown}… [{len(text)} characters in all; the rest is not shown]"
 

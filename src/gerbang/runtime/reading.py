@@ -10,7 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from gerbang import parse
-from gerbang.limits import MAX_ANSWER_CHARS
+from gerbang.errors import ModelProtocol
+from gerbang.limits import MAX_ANSWER_CHARS, MAX_CALLS_PER_ANSWER
 from gerbang.ports import Model
 from gerbang.runtime import refusals
 from gerbang.runtime.events import AnswerDelta, ReasoningSeen
@@ -87,8 +88,8 @@ class AnswerReader:
             self._usage = event.usage
         elif kind is ReasoningDelta:
             self._emit(ReasoningSeen(event.text))
-        else:
-            assert kind is CallDelta  # noqa: S101 - the union of model events is closed
+        elif kind is not CallDelta:
+            raise ModelProtocol("The model adapter gave an event of an unknown kind.")
 
     def _text(self, text: str) -> None:
         if self._overflow or not text:
@@ -132,6 +133,7 @@ class AnswerReader:
         calls = structured or self._text_calls
         if structured and self._text_calls:
             calls = structured + [asked for asked in self._text_calls if not _said(asked, structured)]
+        calls = _bounded(calls)
         return Answer(
             content=clean_text("".join(self._content).strip()),
             raw=clean_text("".join(self._raw)),
@@ -183,6 +185,17 @@ async def read_answer(
 def _id(text: str | None) -> str | None:
     """Return a server's call id if it is fit to be one."""
     return clean_text(text[:128]) if text else None
+
+
+def _bounded(calls: list[Asked]) -> list[Asked]:
+    """Refuse the calls beyond the limit one by one, and drop what nobody would read any more."""
+    if len(calls) <= MAX_CALLS_PER_ANSWER:
+        return calls
+    fault = refusals.unreadable(
+        "TOO_MANY_CALLS", f"One answer may hold {MAX_CALLS_PER_ANSWER} calls; this one was not run."
+    )
+    rest = calls[MAX_CALLS_PER_ANSWER : 2 * MAX_CALLS_PER_ANSWER]
+    return [*calls[:MAX_CALLS_PER_ANSWER], *(Asked(call.id, call.name, None, fault) for call in rest)]
 
 
 def _decision(text: str) -> Asked | None:

@@ -157,3 +157,12 @@ def _number(value: float) -> str:
         return f"{sign}0.{'0' * -point}{digits}"
     tail = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{sign}{digits[0]}{tail}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+
+
+def copied(value: Any, depth: int = MAX_ARGUMENT_DEPTH) -> Any:
+    """Return a copy of a JSON value that nobody else holds. What is deeper or no JSON is kept as it is."""
+    if depth > 0 and type(value) is dict:
+        return {key: copied(item, depth - 1) for key, item in value.items()}
+    if depth > 0 and type(value) is list:
+        return [copied(item, depth - 1) for item in value]
+    return value

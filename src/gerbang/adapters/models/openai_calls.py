@@ -7,9 +7,13 @@ balance is kept as pieces arrive, so each character is looked at once.
 """
 
 import json
-from typing import Any
+from typing import Any, Final
 
+from gerbang.limits import MAX_CALLS_PER_ANSWER
 from gerbang.values.model import CallDelta, ModelCall
+
+
+_MAX_CALLS: Final = 4 * MAX_CALLS_PER_ANSWER
 
 
 class _Balance:
@@ -48,11 +52,14 @@ class _Open:
         self.id = call_id
         self.name = name
         self.pieces: list[str] = []
+        self.size = 0
         self.balance = _Balance()
 
     def is_repeat(self, fragment: str) -> bool:
         """Tell whether a piece after the end is the whole call sent once more."""
-        return self.balance.complete and fragment.strip() == "".join(self.pieces).strip()
+        if not self.balance.complete or len(fragment) < self.size:
+            return False  # told by the length: joining the pieces for every fragment would be quadratic
+        return fragment.strip() == "".join(self.pieces).strip()
 
 
 class CallReader:
@@ -60,13 +67,20 @@ class CallReader:
 
     def __init__(self) -> None:
         self._calls: list[_Open] = []
+        self._by_id: dict[str, _Open] = {}
+        self._by_index: dict[int, _Open] = {}
+
+    @property
+    def full(self) -> bool:
+        """True when the answer holds more calls than anybody will run: the rest is not read."""
+        return len(self._calls) >= _MAX_CALLS
 
     def __bool__(self) -> bool:
         return bool(self._calls)
 
     def feed(self, entry: Any) -> list[CallDelta]:
         """Read one entry of a delta's or message's `tool_calls`. Anything unreadable in it is passed over."""
-        if not isinstance(entry, dict):
+        if not isinstance(entry, dict) or self.full:
             return []
         function = entry.get("function")
         if not isinstance(function, dict):
@@ -82,8 +96,14 @@ class CallReader:
                 return []
             call = _Open(len(self._calls), index, call_id, name)
             self._calls.append(call)
+            if index is not None:
+                self._by_index[index] = call
+            if call_id is not None:
+                self._by_id.setdefault(call_id, call)
             return self._add(call, name, fragment)
-        call.id = call.id or call_id
+        if call.id is None and call_id is not None:
+            call.id = call_id
+            self._by_id.setdefault(call_id, call)
         named = name if call.name is None else None
         call.name = call.name or name
         return self._add(call, named, "" if call.is_repeat(fragment) else fragment)
@@ -103,6 +123,7 @@ class CallReader:
     def _add(self, call: _Open, name: str | None, fragment: str) -> list[CallDelta]:
         if fragment:
             call.pieces.append(fragment)
+            call.size += len(fragment)
             call.balance.feed(fragment)
         return [CallDelta(call.place, name, fragment)] if name or fragment else []
 
@@ -112,13 +133,9 @@ class CallReader:
         """Return the open call that an entry continues, or None when it opens a new one."""
         if not self._calls:
             return None
-        if call_id is not None:
-            for call in self._calls:
-                if call.id == call_id:
-                    return call
-        same = next(
-            (call for call in reversed(self._calls) if index is not None and call.index == index), None
-        )
+        if call_id is not None and call_id in self._by_id:
+            return self._by_id[call_id]
+        same = None if index is None else self._by_index.get(index)
         last = self._calls[-1]
         if name is None:
             return same or last
