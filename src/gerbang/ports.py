@@ -4,6 +4,7 @@ Every method that can wait is a coroutine; none blocks the event loop.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -192,6 +193,45 @@ class Secrets(Protocol):
 
     def get(self, name: str) -> str | None:
         """Return the secret's value, or None when there is none of that name."""
+        ...
+
+
+AskPassphrase = Callable[[Path, bool], str | None]
+"""Asks a person for the passphrase of a file, twice when it is a new one. None: nobody can be asked."""
+
+
+class SecretStore(Secrets, Protocol):
+    """A place of secrets that the command line can manage. Methods raise ConfigError and UsageError."""
+
+    @property
+    def address(self) -> str:
+        """The address that opens it."""
+        ...
+
+    @property
+    def immediate(self) -> bool:
+        """True when `get` never waits for a person, a derivation or another program."""
+        ...
+
+    @property
+    def writable(self) -> bool:
+        """True when `set` and `remove` can work."""
+        ...
+
+    def unlock(self) -> None:
+        """Open what has to be opened, asking a person where that is the way."""
+        ...
+
+    def names(self) -> list[str]:
+        """Return the names of the secrets, sorted."""
+        ...
+
+    def set(self, name: str, value: str) -> None:
+        """Set a value."""
+        ...
+
+    def remove(self, name: str) -> bool:
+        """Remove a value; False when there is none of that name."""
         ...
 
 

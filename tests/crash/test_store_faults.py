@@ -65,6 +65,7 @@ def test_locked_by_another_process(tmp_path: Path) -> None:
                 assert effects.log == []
             assert (await g.Agent(ScriptedModel(SCRIPT), gate).run("x")).status == "completed"
             assert (await gate.call("docs.write.v1", {"name": "x"}, run_id="r")).status == "ok"
+            assert await gate.store.run("r") is not None
 
     run(work())
     assert effects.count("+x") == 1

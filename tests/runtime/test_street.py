@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import gerbang as g
+from gerbang.testing import ScriptedModel
 from tests.runtime.street import ALLOW_ALL, Effects, bodies, code, endings, history, run, toolbox
 
 DEEP: Any = {}
@@ -329,5 +330,69 @@ def test_the_runtime_fills_its_own_fields() -> None:
             )
             assert code(forged) == "RUNTIME_OWNED_FIELD"
             assert "context" not in gate.tools()[0].parameters["properties"]
+
+    run(work())
+
+
+class Junk:
+    """A policy that answers with something that is no decision."""
+
+    version = "junk"
+
+    def decide(self, document: Any) -> Any:
+        return "allow"
+
+
+def test_a_policy_that_answers_with_junk_denies() -> None:
+    effects = Effects()
+
+    async def work() -> None:
+        async with g.Gateway(tools=toolbox(effects), policy=Junk()) as gate:
+            assert code(await gate.call("sums.add.v1", {"a": 1, "b": 2})) == "POLICY_ERROR"
+            assert gate.decide("sums.add.v1", {"a": 1, "b": 2}).decision == "deny"
+
+    run(work())
+    assert effects.log == []
+
+
+WRONG: list[Any] = [None, 7, b"x", ["x"]]
+
+
+@pytest.mark.parametrize("prompt", WRONG, ids=[str(item) for item in WRONG])
+def test_a_prompt_that_is_no_text(prompt: Any) -> None:
+    async def work() -> None:
+        async with g.Gateway() as gate:
+            with pytest.raises(g.UsageError):
+                await g.Agent(ScriptedModel(["x"]), gate).run(prompt)
+
+    run(work())
+
+
+@pytest.mark.parametrize("principal", ["ana", 7, {"user": "ana"}])
+def test_a_principal_that_is_none(principal: Any) -> None:
+    async def work() -> None:
+        async with g.Gateway(tools=toolbox(Effects())) as gate:
+            with pytest.raises(g.UsageError):
+                await gate.call("sums.add.v1", {"a": 1, "b": 2}, principal=principal)
+            with pytest.raises(g.UsageError):
+                await g.Agent(ScriptedModel(["x"]), gate).run("x", principal=principal)
+
+    run(work())
+
+
+def test_a_foreign_model_that_breaks_is_a_model_error() -> None:
+    class Breaks(ScriptedModel):
+        async def answer(self, request: Any) -> Any:
+            raise KeyError("password=hunter2")
+            yield None
+
+    async def work() -> None:
+        async with g.Gateway() as gate:
+            result = await g.Agent(Breaks(["x"]), gate).run("x")
+            assert result.status == "model_error"
+            assert "hunter2" not in str(result)
+            row = await gate.store.run(result.run_id)
+            assert row is not None
+            assert row.state == "model_error"
 
     run(work())

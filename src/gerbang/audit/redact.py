@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from html import escape
 from typing import Final
 
 MASK: Final = "[redacted]"
@@ -76,11 +77,9 @@ _AFTER_NAME: Final = re.compile(
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """Return the text with the given secret values and everything shaped like a credential masked.
 
-    Secret values are also found JSON-escaped, percent-encoded and inside base64. Linear in the text.
+    Secret values are found in the writings of `redact_exact`. Linear in the text.
     """
-    known = tuple(secret for secret in secrets if secret)
-    if known:
-        text = _known(tuple(sorted(set(known)))).sub(MASK, text)
+    text = redact_exact(text, secrets)
     lowered = text.lower()
     if len(text) < _SHORT and _ANY_HINT.search(lowered) is None:
         return text
@@ -92,6 +91,16 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
         if hint in lowered:
             return _mask_named(text, lowered if len(lowered) == len(text) else text.translate(_LOWER))
     return text
+
+
+def redact_exact(text: str, secrets: Iterable[str]) -> str:
+    """Return the text with the given secret values masked, and nothing else.
+
+    Values are also found JSON-escaped, HTML-escaped, percent-encoded (wholly or in part), in hexadecimal,
+    and inside base64 of either alphabet. Not found: a value that is cut into pieces, or written otherwise.
+    """
+    known = tuple(sorted({secret for secret in secrets if secret}))
+    return _known(known).sub(MASK, text) if known else text
 
 
 def _mask(match: "re.Match[str]") -> str:
@@ -130,18 +139,18 @@ _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 @lru_cache(maxsize=64)
 def _known(secrets: tuple[str, ...]) -> "re.Pattern[str]":
     """Return a pattern of the secrets in every writing, the longest first."""
-    writings = {writing for secret in secrets for writing in _writings(secret)}
-    return re.compile("|".join(re.escape(writing) for writing in sorted(writings, key=len, reverse=True)))
+    writings = {re.escape(writing) for secret in secrets for writing in _writings(secret)}
+    writings |= {_percent_pattern(secret) for secret in secrets}
+    return re.compile("|".join(sorted(writings, key=len, reverse=True)))
 
 
 def _writings(secret: str) -> set[str]:
     found = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    found.update({escape(secret), escape(secret, quote=False)})
     raw = secret.encode("utf-8", "surrogatepass")
     if len(raw) < _MIN_ENCODED:
         return found
-    for space in ("%20", "+"):
-        percent = "".join(_percent(byte, space) for byte in raw)
-        found.update({percent, re.sub("%..", lambda hit: hit[0].lower(), percent)})
+    found.update({raw.hex(), raw.hex().upper()})
     for shift in range(3):  # a secret inside a longer text stands in one of three places of base64
         code = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
         inner = code[(0, 2, 3)[shift] : len(code) - (1 if (shift + len(raw)) % 3 else 0)]
@@ -149,8 +158,17 @@ def _writings(secret: str) -> set[str]:
     return found
 
 
-def _percent(byte: int, space: str) -> str:
-    char = chr(byte)
-    if char == " ":
-        return space
-    return char if char.isascii() and (char.isalnum() or char in "-._~") else f"%{byte:02X}"
+def _percent_pattern(secret: str) -> str:
+    """Return a pattern of the secret as URLs write it: each encoder leaves other characters as they are."""
+    return "".join(map(_percent, secret))
+
+
+def _percent(char: str) -> str:
+    if char.isascii() and (char.isalnum() or char in "-._~"):
+        return re.escape(char)
+    codes = "".join(
+        f"%(?:{byte:02X}|{byte:02x})" if byte & 0xF > 9 or byte >> 4 > 9 else f"%{byte:02X}"
+        for byte in char.encode("utf-8", "surrogatepass")
+    )
+    spaces = r"|\+" if char == " " else ""
+    return f"(?:{codes}|{re.escape(char)}{spaces})"

@@ -22,7 +22,7 @@ from gerbang.limits import (
 )
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile, profile_named
-from gerbang.ports import Model
+from gerbang.ports import Model, Secrets
 from gerbang.runtime.driver import RunDriver, RunSettings, new_run_id
 from gerbang.runtime.session import RunMemory
 from gerbang.values import LOCAL, Message, Principal, ToolCall
@@ -64,7 +64,7 @@ class Agent:
         self.profile = _profile(profile, max_steps, result_max_chars)
         self.profile.texts(lang)
         self.lang = lang
-        self.model: Model = _open_model(model)
+        self.model: Model = _open_model(model, gateway.secrets)
         self._system = system
         self._text_protocol = dialect is not None or self.profile.protocol == "text"
         self._dialect = _dialect(dialect, self.profile, self.model.name)
@@ -183,7 +183,7 @@ class Agent:
             temperature=self.profile.temperature,
         )
         messages = self._opening(intent, history)
-        prompt = clean_text(prompt)
+        prompt = clean_text(_prompt(prompt))
         messages.append(Message("user", prompt))
         driver = RunDriver(
             gate=gateway.gate,
@@ -214,6 +214,12 @@ class Agent:
             found = parse.system_prompt(tools, self._dialect, lang=self.lang)
             self._prompts[intent] = found
         return found
+
+
+def _prompt(prompt: Any) -> str:
+    if not isinstance(prompt, str):
+        raise UsageError("The prompt is a text.")
+    return prompt
 
 
 def _items(history: Any) -> Iterable[Any]:
@@ -282,9 +288,9 @@ def _dialect(asked: str | None, profile: Profile, model: str) -> str:
     return name
 
 
-def _open_model(model: "str | Model") -> Model:
+def _open_model(model: "str | Model", secrets: Secrets) -> Model:
     if not isinstance(model, str):
         return model
     from gerbang.adapters.models import open_model
 
-    return open_model(model)
+    return open_model(model, secrets=secrets)

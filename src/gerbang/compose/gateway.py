@@ -17,7 +17,7 @@ from gerbang.limits import MAX_ARGUMENT_BYTES, MAX_PARALLEL
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile, profile_named
 from gerbang.policy.rules import DenyAll
-from gerbang.ports import ApproverLike, Clock, Store, Tool
+from gerbang.ports import ApproverLike, Clock, Secrets, Store, Tool
 from gerbang.ports import Policy as PolicyPort
 from gerbang.runtime import refusals
 from gerbang.runtime.approvals import Approvals, decide_row, edit, not_json
@@ -26,11 +26,13 @@ from gerbang.runtime.bodies import event, refused_body
 from gerbang.runtime.driver import new_run_id
 from gerbang.runtime.executor import Executor
 from gerbang.runtime.gate import Gate
+from gerbang.runtime.guarded import GuardedTool
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.threads import SyncPool
 from gerbang.runtime.writing import write
 from gerbang.taint.label import trust_of
 from gerbang.values import LOCAL, CallError, Contract, Decision, Principal, Proposal, Result, StepId
+from gerbang.values.canonical import copied
 from gerbang.values.record import ApprovalRow, Batch, RunRow, RunState
 from gerbang.values.text import clean_text
 
@@ -43,7 +45,9 @@ class Gateway:
     `tools` are tools made by `@gerbang.tool` (or any object with `contract` and the Tool port).
     `policy` omitted means the shipped `strict`; `None` denies everything. `store` is an address:
     `memory:`, `sqlite:PATH`, or a Store. `approver` asks a person; without one, calls that need
-    approval come back `pending` and wait in the store.
+    approval come back `pending` and wait in the store. `secrets` is where tools and models get what their
+    contracts and addresses name: an address (`env:`, `file:PATH`, `keyring:`, `envfile:PATH`, or several
+    with commas between) or a Secrets.
     Raises ContractError, PolicyError or ConfigError at once, StoreError when it is entered.
     """
 
@@ -55,7 +59,10 @@ class Gateway:
         store: "str | Store" = "memory:",
         approver: ApproverLike | None = None,
         clock: Clock | None = None,
+        secrets: "str | Secrets" = "env:",
     ) -> None:
+        pool = SyncPool()
+        self.secrets: Secrets = _open_secrets(secrets)
         bodies: dict[str, Tool] = {}
         contracts: list[Contract] = []
         for tool in tools:
@@ -66,13 +73,15 @@ class Gateway:
                 )
             check_name(contract.name, contract.origin)
             contracts.append(contract)
-            bodies[contract.name] = tool
+            bodies[contract.name] = (
+                GuardedTool(tool, contract, self.secrets, pool) if contract.secrets else tool
+            )
         self.catalogue = Catalogue(contracts)
         self.clock: Clock = clock or SystemClock()
         self.store: Store = _open_store(store)
         self.policy: PolicyPort = _policy(policy)
         self._approver = approver
-        self._executor = Executor(bodies, SyncPool())
+        self._executor = Executor(bodies, pool)
         self._gate: Gate | None = None
         self._runs = CallerRuns()
 
@@ -261,9 +270,10 @@ class Gateway:
         if first:
             now = self.clock.now()
             state = RunState.RUNNING if run_id is None else RunState.OPEN
-            row = RunRow(name, who.tenant, who.user, state, now, now, profile="gateway")
-            session.carry = Batch(runs=[row])
-            session.closing = row if run_id is None else None
+            session.memory.row = RunRow(name, who.tenant, who.user, state, now, now, profile="gateway")
+            session.closing = session.memory.row if run_id is None else None
+        if session.memory.row is not None:  # until a commit has written it
+            session.carry = Batch(runs=[session.memory.row])
         return session
 
     def _reads_outside(self, tool: str) -> bool:
@@ -276,14 +286,16 @@ class Gateway:
     ) -> Proposal:
         fault: CallError | None = None
         if isinstance(arguments, str):
-            arguments, fault = _read(arguments)
+            given, fault = _read(arguments)
+        else:
+            given = copied(arguments)  # the caller may go on changing theirs
         return Proposal(
             session.run_id,
             step,
             ordinal,
             f"call_{runtime_key(session.principal.tenant, session.run_id, step, ordinal)[:12]}",
             clean_text(str(tool)),
-            arguments if fault is None else None,
+            given if fault is None else None,
             fault,
         )
 
@@ -342,6 +354,16 @@ def _open_store(store: "str | Store") -> Store:
     from gerbang.adapters.stores import open_store
 
     return open_store(store)
+
+
+def _open_secrets(secrets: "str | Secrets") -> Secrets:
+    if not isinstance(secrets, str):
+        if not callable(getattr(secrets, "get", None)):
+            raise UsageError("secrets takes an address, such as env:, or an object with get(name).")
+        return secrets
+    from gerbang.adapters.secrets import open_secrets
+
+    return open_secrets(secrets)
 
 
 def _policy(policy: Any) -> PolicyPort:

@@ -68,6 +68,8 @@ def check_place(
     intent: str | None,
 ) -> None:
     """Raise UsageError unless everything that names a call can be recorded."""
+    if not _is_principal(who):
+        raise UsageError("principal takes a gerbang.Principal.")
     names = {
         "run_id": run_id,
         "key": key,
@@ -87,6 +89,10 @@ def check_place(
             continue
         if type(value) is not str or not value or len(value) > _MAX_NAME or not _encodable(value):
             raise UsageError(f"{label} must be a text of 1 to {_MAX_NAME} characters that can be recorded.")
+
+
+def _is_principal(who: object) -> bool:
+    return isinstance(who, Principal)
 
 
 def _encodable(text: str) -> bool:

@@ -11,6 +11,7 @@ from gerbang.errors import ContractError
 from gerbang.limits import RESULT_MAX_CHARS, TOOL_TIMEOUT_S
 from gerbang.values import Contract, RiskClass
 from gerbang.values.canonical import NotCanonical, digest
+from gerbang.values.secret import SECRET_NAME_RULE, is_secret_name
 
 _MAX_TIMEOUT_S: Final = 86_400.0
 _MAX_COST: Final = 1e9
@@ -32,6 +33,7 @@ def make_contract(
     cost_units: float = 0.0,
     origin: str = "",
     annotations: Mapping[str, Any] | None = None,
+    secrets: Iterable[str] = (),
 ) -> Contract:
     """Return a checked contract with its digest. `origin` names the place of the definition in errors.
 
@@ -78,6 +80,7 @@ def make_contract(
         cost_units=float(cost_units),
         origin=where,
         annotations=dict(annotations or {}),
+        secrets=_secrets(secrets, where),
     )
     return replace(contract, digest=_digest(contract, where))
 
@@ -164,6 +167,14 @@ def _names(value: Any, label: str, where: str) -> tuple[str, ...]:
     return names
 
 
+def _secrets(value: Any, where: str) -> tuple[str, ...]:
+    names = sorted(set(_names(value, "secrets", where)))
+    for name in names:
+        if not is_secret_name(name):
+            raise ContractError(f"{where}: {name[:80]!r} cannot name a secret: {SECRET_NAME_RULE}")
+    return tuple(names)
+
+
 def _risk(risk: str | RiskClass | None, where: str) -> RiskClass:
     try:
         return RiskClass(risk)  # type: ignore[arg-type]  # None and foreign types fail like unknown words
@@ -188,6 +199,8 @@ def _digest(contract: Contract, where: str) -> str:
         "intents": sorted(contract.intents),
         "annotations": dict(contract.annotations),
     }
+    if contract.secrets:
+        facts["secrets"] = list(contract.secrets)
     try:
         return digest(facts)
     except NotCanonical as error:

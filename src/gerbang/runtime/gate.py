@@ -182,7 +182,7 @@ class Gate:
             return given
         if inspect.iscoroutine(given):
             given.close()
-        return Decision("deny", ("POLICY_UNDEFINED",), None, self._policy.version)
+        return Decision("deny", ("POLICY_ERROR",), None, self._policy.version)
 
     def _count(self, session: RunSession, ticket: Ticket) -> CallError | None:
         remembered = session.budget.refused(ticket.fingerprint)

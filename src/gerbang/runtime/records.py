@@ -103,6 +103,8 @@ class Records:
             raise
         if committed.taken is not None:
             session.give_back(batch)
+        else:
+            session.memory.row = None
         return row, committed.taken
 
     async def _never_sent(self, session: RunSession, ticket: "Ticket", row: CallRow) -> None:
@@ -215,10 +217,12 @@ class Records:
             ended, session.closing = session.closing, None
             batch.runs.append(replace(ended, state=RunState.COMPLETED, updated_at=self._clock.now()))
         try:
-            return await write(self._store, batch)
+            committed = await write(self._store, batch)
         except StoreError:
             session.give_back(batch)
             raise
+        session.memory.row = None
+        return committed
 
     def _show(
         self, session: RunSession, ticket: "Ticket", outcome: Outcome, output: Output | None

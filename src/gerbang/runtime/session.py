@@ -16,13 +16,17 @@ def _nowhere(_: Any) -> None:
 
 
 class RunMemory:
-    """What all calls of a run share: its budget, and whether it has read something from outside."""
+    """What all calls of a run share: its budget, and whether it has read something from outside.
 
-    __slots__ = ("budget", "tainted")
+    `row` is the run's own row for as long as no commit has written it.
+    """
+
+    __slots__ = ("budget", "row", "tainted")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.tainted = False
+        self.row: RunRow | None = None
 
 
 class RunSession:
@@ -88,4 +92,9 @@ class RunSession:
 
     def give_back(self, batch: Batch) -> None:
         """Keep what a batch carried that was not written; its last event was the failed attempt's own."""
-        self.carry = Batch(runs=batch.runs, answers=batch.answers, events=batch.events[:-1])
+        owed = Batch(runs=batch.runs, answers=batch.answers, events=batch.events[:-1])
+        if self.carry is not None:  # another call of the run left something meanwhile
+            owed.runs += self.carry.runs
+            owed.answers += self.carry.answers
+            owed.events += self.carry.events
+        self.carry = owed

@@ -4,10 +4,12 @@ from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
+from gerbang.errors import ToolError
 from gerbang.values.contract import Contract
 from gerbang.values.decision import Decision
 from gerbang.values.failure import CallError
 from gerbang.values.principal import Principal
+from gerbang.values.secret import is_secret_name
 from gerbang.values.taint import Taint
 
 StepId = int | str
@@ -53,6 +55,25 @@ class CallContext(Struct, frozen=True, gc=False):
     call_id: str
     idempotency_key: str
     purpose: str | None = None
+
+    def secret(self, name: str) -> str:
+        """Return the value of a secret that the tool's contract names (`@tool(..., secrets=(name,))`).
+
+        Raises ToolError with the code SECRET_MISSING for any other name. Ask when the value is needed
+        and keep it nowhere: what the call returns or raises is searched for it, what it writes is not.
+        """
+        raise secret_missing(name)
+
+
+def secret_missing(name: str) -> ToolError:
+    """Return the error for a secret that the tool's contract does not name."""
+    said = name[:80] if isinstance(name, str) and is_secret_name(name) else "of that name"
+    return ToolError(
+        f"The tool asked for the secret {said}, which its contract does not name.",
+        code="SECRET_MISSING",
+        error_type="permission_denied",
+        suggested_fix=f"Tell the user: the tool has to be declared with secrets=({said!r},).",
+    )
 
 
 class Outcome(Struct, frozen=True, gc=False):

@@ -17,7 +17,8 @@ class Contract(Struct, frozen=True, gc=False):
     `result_max_chars` the cap of what the model sees. `runtime_fields` are filled by the runtime: the
     model neither sees nor may send them. `natural_key` names argument fields that identify the effect;
     `sensitive` names argument fields that records must not show. `intents` limits exposure: empty means
-    every intent. `origin` says where the definition was read, for error messages. `digest` covers
+    every intent. `secrets` names the secrets that the body may ask for; their values are never here.
+    `origin` says where the definition was read, for error messages. `digest` covers
     everything that matters to a decision; it is set when the contract is loaded.
     """
 
@@ -36,3 +37,4 @@ class Contract(Struct, frozen=True, gc=False):
     origin: str = ""
     digest: str = ""
     annotations: Mapping[str, Any] = {}
+    secrets: tuple[str, ...] = ()

@@ -90,13 +90,15 @@ def tool(
     intents: Iterable[str] = (),
     cost_units: float = 0.0,
     returns: dict[str, Any] | None = None,
+    secrets: Iterable[str] = (),
 ) -> _Decorator:
     """Make a tool of a typed function.
 
     `name` is canonical (`weather.get_current.v1`), `risk` one of the risk classes. The description is
     the docstring up to its `Args:` section, unless given. `timeout_s` is in seconds, `result_max_chars`
     in characters. `natural_key` names the parameters that identify the effect, `sensitive` those that
-    records must not show. Raises ContractError at once for anything that cannot be a contract.
+    records must not show. `secrets` names the secrets that the function may ask its CallContext for.
+    Raises ContractError at once for anything that cannot be a contract.
     """
 
     def decorate(function: Callable[P, R], /) -> PythonTool[P, R]:
@@ -123,7 +125,13 @@ def tool(
             intents=intents,
             cost_units=cost_units,
             origin=where,
+            secrets=secrets,
         )
+        if contract.secrets and context is None:
+            raise ContractError(
+                f"{where}: the tool names secrets but has no way to ask for them: add a parameter annotated "
+                "CallContext, and call its secret(name)."
+            )
         return PythonTool(function, contract, decode)
 
     return decorate

@@ -1,0 +1,196 @@
+"""Tools that need secrets: the values go in just before the body runs, and are searched for in what comes out.
+
+Only tools whose contract names secrets are wrapped; all others run as they are.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
+
+from gerbang.audit.redact import MASK, redact_exact
+from gerbang.errors import GerbangError, ToolError
+from gerbang.ports import Secrets, Tool
+from gerbang.runtime.output import read_output
+from gerbang.runtime.threads import SyncPool, TooManyLate
+from gerbang.values import CallContext, Contract
+from gerbang.values.call import secret_missing
+from gerbang.values.secret import MIN_SECRET_CHARS
+
+
+class Vault:
+    """The secrets of one call. Shows itself without them, and can be neither copied nor written."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+
+    def get(self, name: str) -> str | None:
+        """Return one value."""
+        return self._values.get(name)
+
+    def mask(self, text: str) -> str:
+        """Return the text with the values masked in every common writing."""
+        return redact_exact(text, self._values.values())
+
+    def __repr__(self) -> str:
+        return f"<{len(self._values)} secrets>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Secrets cannot be copied or stored.")
+
+
+class SecretContext(CallContext, frozen=True, gc=False, kw_only=True):
+    """The context of a call whose contract names secrets."""
+
+    vault: Vault
+
+    def secret(self, name: str) -> str:
+        """Return the value of a secret that the contract names. Raises ToolError SECRET_MISSING."""
+        value = self.vault.get(name)
+        if value is None:
+            raise secret_missing(name)
+        return value
+
+
+class GuardedTool:
+    """A tool with its secrets. What it returns or raises leaves here with their values masked.
+
+    The secrets are fetched for each call; when one has no value, the body does not run.
+    """
+
+    def __init__(self, tool: Tool, contract: Contract, secrets: Secrets, pool: SyncPool) -> None:
+        self._tool = tool
+        self._names = contract.secrets
+        self._secrets = secrets
+        self._pool = pool
+        self.blocking = tool.blocking
+
+    async def invoke(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
+        """Run a coroutine tool. A keyring or a locked file may take its time: it is asked in a thread."""
+        vault = await self._fetched()
+        try:
+            return _masked(await self._tool.invoke(arguments, _with(context, vault)), vault)
+        except Exception as error:  # whatever the body raises may quote a secret
+            failure = _masked_error(error, vault)
+        raise failure
+
+    def invoke_sync(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
+        """Run a blocking tool. Called in a worker thread."""
+        vault = _fetch(self._secrets, self._names)
+        try:
+            return _masked(self._tool.invoke_sync(arguments, _with(context, vault)), vault)
+        except Exception as error:  # as above
+            failure = _masked_error(error, vault)
+        raise failure
+
+    async def _fetched(self) -> Vault:
+        if getattr(self._secrets, "immediate", False):
+            return _fetch(self._secrets, self._names)
+        try:
+            work = self._pool.submit(lambda: _fetch(self._secrets, self._names))
+        except TooManyLate:
+            raise _unavailable(self._names[0]) from None
+        try:
+            vault: Vault = await asyncio.shield(work)
+        except asyncio.CancelledError:
+            self._pool.abandon(work)
+            raise
+        return vault
+
+
+def _fetch(secrets: Secrets, names: Iterable[str]) -> Vault:
+    """Get the values. Raises ToolError; nothing has run then, and no text of the store is passed on."""
+    values: dict[str, str] = {}
+    for name in names:
+        failed, value = False, None
+        try:
+            value = secrets.get(name)
+        except (GerbangError, OSError, ValueError, RuntimeError):
+            failed = True
+        if failed or not (value is None or isinstance(value, str)):
+            raise _unavailable(name)
+        if not value:
+            raise _no_value(name)
+        if len(value) < MIN_SECRET_CHARS:
+            raise _too_short(name)
+        values[name] = value
+    return Vault(values)
+
+
+def _with(context: CallContext, vault: Vault) -> SecretContext:
+    return SecretContext(
+        principal=context.principal,
+        run_id=context.run_id,
+        step_id=context.step_id,
+        call_id=context.call_id,
+        idempotency_key=context.idempotency_key,
+        purpose=context.purpose,
+        vault=vault,
+    )
+
+
+def _masked(returned: Any, vault: Vault) -> Any:
+    """Return a result as plain data without the secrets; what has no JSON is left to the executor to refuse."""
+    if isinstance(returned, str):
+        return vault.mask(returned)  # before it is cut to the size that is stored
+    output = read_output(returned)
+    return returned if isinstance(output, str) else _walk(output.value, vault)
+
+
+def _walk(value: Any, vault: Vault) -> Any:
+    """Mask the texts and names of a JSON value, and numbers that are a secret."""
+    if isinstance(value, str):
+        return vault.mask(value)
+    if isinstance(value, dict):
+        return {vault.mask(name): _walk(item, vault) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_walk(item, vault) for item in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return MASK if vault.mask(str(value)) != str(value) else value
+    return value
+
+
+def _masked_error(error: Exception, vault: Vault) -> Exception:
+    """Return the error without the secrets. Of what is no ToolError only the kind is kept."""
+    if not isinstance(error, ToolError):
+        return type(type(error).__name__, (RuntimeError,), {})("not shown: the tool has secrets")
+    return ToolError(
+        vault.mask(error.message),
+        code=vault.mask(error.code),
+        error_type=error.error_type,
+        recoverable=error.recoverable,
+        suggested_fix=vault.mask(error.suggested_fix),
+        effect=error.effect,
+        retry_after_ms=error.retry_after_ms,
+    )
+
+
+def _refused(message: str, code: str, fix: str) -> ToolError:
+    return ToolError(message, code=code, error_type="permission_denied", suggested_fix=fix, effect="none")
+
+
+def _no_value(name: str) -> ToolError:
+    return _refused(
+        f"The secret {name} has no value, so nothing was run. Somebody who runs Gerbang has to set it: "
+        f"as the environment variable {name}, or with `gerbang secrets set {name}`.",
+        "SECRET_MISSING",
+        "Tell the user which secret is missing; never ask them for its value.",
+    )
+
+
+def _too_short(name: str) -> ToolError:
+    return _refused(
+        f"The value of the secret {name} is shorter than {MIN_SECRET_CHARS} characters. It could not be kept "
+        "out of results, so nothing was run.",
+        "SECRET_TOO_SHORT",
+        "Tell the user that the secret needs another value.",
+    )
+
+
+def _unavailable(name: str) -> ToolError:
+    return _refused(
+        f"The store of secrets could not be read for {name}, so nothing was run.",
+        "SECRETS_UNAVAILABLE",
+        "Tell the user to check the store with `gerbang secrets list`.",
+    )
