@@ -1,6 +1,5 @@
 """`gerbang call`: one tool, once, through the gate."""
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -9,6 +8,7 @@ from gerbang.cli import options, street
 from gerbang.cli.exits import Exit, for_status
 from gerbang.cli.json_text import read_object
 from gerbang.cli.narrate import Narrator
+from gerbang.cli.running import run_interruptible
 from gerbang.cli.screen import Screen
 from gerbang.cli.standard_input import read_all
 from gerbang.config import Settings
@@ -39,7 +39,7 @@ def call(
         config, workspace=workspace, knowledge=knowledge, policy=policy, lang=lang, store=store
     )
     text = read_all(MAX_ARGUMENT_BYTES, "The arguments") if arguments == "-" else arguments
-    return asyncio.run(_call(chosen, tool, read_object(text), python or [], as_json=json))
+    return run_interruptible(_call(chosen, tool, read_object(text), python or [], as_json=json))
 
 
 async def _call(

@@ -12,6 +12,7 @@ from gerbang.cli import options, street
 from gerbang.cli.exits import Exit, for_status
 from gerbang.cli.narrate import Narrator, event_json, run_json
 from gerbang.cli.prompt_line import PromptLine
+from gerbang.cli.running import run_interruptible
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.cli.standard_input import checked_argument, read_all
@@ -64,7 +65,7 @@ def chat(
     )
     text = _given(prompt)
     if text is not None:
-        return asyncio.run(_once(chosen, text, python or [], as_json=json, stream=stream))
+        return run_interruptible(_once(chosen, text, python or [], as_json=json, stream=stream))
     if json:
         raise UsageError("--json needs a prompt: gerbang chat --json 'What is 25 * 4 + 10?'")
     return _converse(chosen, python or [])

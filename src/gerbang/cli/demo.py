@@ -1,6 +1,5 @@
 """`gerbang demo`: the main job on a sample workspace, shown step by step. What `make run` calls."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated, Final
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 from gerbang.cli import options, street
 from gerbang.cli.chat import turn
 from gerbang.cli.exits import Exit
+from gerbang.cli.running import run_interruptible
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.config import Settings
@@ -47,7 +47,7 @@ def demo(
 ) -> int:
     """Answer three requests on a sample workspace, and show what the gate does with each call."""
     chosen = options.settings(config, model=model, lang=lang, store=store)
-    return asyncio.run(_demo(chosen, request or list(REQUESTS[chosen.lang])))
+    return run_interruptible(_demo(chosen, request or list(REQUESTS[chosen.lang])))
 
 
 async def _demo(settings: Settings, requests: list[str]) -> Exit:
