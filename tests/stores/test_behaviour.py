@@ -170,14 +170,19 @@ def test_freeing_and_claiming_a_key_in_one_breath(url: str) -> None:
 
     async def work() -> None:
         async with opened(url) as store:
-            await store.commit(Batch(claims=[call("k")]))
+            await store.commit(Batch(claims=[call("k", "DISPATCHED")]))
             outcomes = await asyncio.gather(
                 store.commit(Batch(claims=[call("k", ordinal=1)])),
                 store.commit(Batch(calls=[call("k", "FAILED")])),
                 store.commit(Batch(claims=[call("k", ordinal=2)])),
                 store.commit(Batch(claims=[call("k", ordinal=3)])),
             )
-            assert [outcome.taken for outcome in outcomes] == [call("k"), None, None, call("k", ordinal=2)]
+            assert [outcome.taken for outcome in outcomes] == [
+                call("k", "DISPATCHED"),
+                None,
+                None,
+                call("k", ordinal=2),
+            ]
             assert await store.call("k") == call("k", ordinal=2)
 
     run(work())
@@ -215,7 +220,7 @@ def test_a_freed_key_takes_its_new_place_in_the_order(url: str) -> None:
 def test_whose_run_it_is_and_where_a_call_belongs_never_change(url: str) -> None:
     async def work() -> None:
         async with opened(url) as store:
-            await store.commit(Batch([a_run()], [], [call("k")]))
+            await store.commit(Batch([a_run()], [], [call("k", "DISPATCHED")]))
             moved = replace(a_run(state="denied", started_at=50.0), tenant="evil", user="eve")
             await store.commit(Batch([moved], calls=[call("k", "FAILED", run_id="r2")]))
             assert await store.run("r1") == replace(a_run(state="denied"), updated_at=51.0)
@@ -455,3 +460,27 @@ def test_secret_keys_differ_between_stores(url: str) -> None:
             return await store.secret_key()
 
     assert run(key_of(url)) != run(key_of(url if url == "memory:" else f"{url}.other"))
+
+
+LATE = [
+    ("SUCCEEDED", "REFUSED"),
+    ("SUCCEEDED", "FAILED"),
+    ("SUCCEEDED", "DISPATCHED"),
+    ("UNCERTAIN", "FAILED"),
+    ("UNCERTAIN", "CANCELLED"),
+    ("DISPATCHED", "REFUSED"),
+    ("DISPATCHED", "PLANNED"),
+    ("PLANNED", "SUCCEEDED"),
+    ("RESOLVED_SUCCEEDED", "RESOLVED_FAILED"),
+]
+
+
+@pytest.mark.parametrize(("stands", "comes"), LATE)
+def test_a_state_that_cannot_follow_changes_nothing(stands: str, comes: str, url: str) -> None:
+    async def work() -> None:
+        async with opened(url) as store:
+            await store.commit(Batch(claims=[call("k", stands)]))
+            await store.commit(Batch(calls=[replace(call("k", comes), result=b"late")]))
+            assert await store.call("k") == call("k", stands)
+
+    run(work())

@@ -116,6 +116,9 @@ class Approvals:
             return Verdict("pending", approval.approval_id, approval, held)
         if approval.state == ApprovalState.GRANTED:
             return self._granted(ticket, held, approval)
+        row = await self._store.call(ticket.key)  # the one that we know may be of yesterday
+        if row is not None and (row.state != CallState.PLANNED or row.approval_id != held.approval_id):
+            return Verdict("taken", row=row)
         refused = approval.state == ApprovalState.REFUSED
         error = (
             refusals.not_approved(approval.decided_by or "Somebody", approval.note)

@@ -162,6 +162,25 @@ FREE_STATES = frozenset({CallState.FAILED, CallState.CANCELLED, CallState.REFUSE
 """States in which a key may be claimed again: the effect is known not to have happened."""
 
 
+FOLLOWS = frozenset(
+    {
+        (CallState.PLANNED, CallState.DISPATCHED),
+        (CallState.PLANNED, CallState.CANCELLED),
+        (CallState.PLANNED, CallState.REFUSED),
+        (CallState.DISPATCHED, CallState.DISPATCHED),
+        (CallState.DISPATCHED, CallState.SUCCEEDED),
+        (CallState.DISPATCHED, CallState.FAILED),
+        (CallState.DISPATCHED, CallState.UNCERTAIN),
+        (CallState.UNCERTAIN, CallState.RESOLVED_SUCCEEDED),
+        (CallState.UNCERTAIN, CallState.RESOLVED_FAILED),
+    }
+)
+"""Which state of a call's row may be written over which: the ledger's table, held by the stores as well.
+
+A write that comes too late, from a process that knew an older row, changes nothing.
+"""
+
+
 def frees(holder: CallRow, claim: CallRow) -> bool:
     """Tell whether the row that holds a key gives way to a claim.
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gerbang.values.record import AnswerRow, ApprovalRow, CallRow, RunRow
+from gerbang.values.record import FOLLOWS, AnswerRow, ApprovalRow, CallRow, RunRow
 
 _RowType = type[RunRow] | type[AnswerRow] | type[CallRow] | type[ApprovalRow]
 
@@ -24,7 +24,11 @@ def _upsert(table: str, row: _RowType, key: str, fixed: frozenset[str]) -> str:
 
 
 CLAIM: Final = _insert("calls", CallRow) + " ON CONFLICT (key) DO NOTHING"
-CALL: Final = _upsert("calls", CallRow, "key", frozenset({"key", "run_id"}))
+_STEPS: Final = ", ".join(sorted(f"'{former}>{state}'" for former, state in FOLLOWS))
+CALL: Final = (
+    _upsert("calls", CallRow, "key", frozenset({"key", "run_id"}))
+    + f" WHERE calls.state || '>' || excluded.state IN ({_STEPS})"
+)
 RUN: Final = _upsert("runs", RunRow, "run_id", frozenset({"run_id", "tenant", "user", "started_at"}))
 ANSWER: Final = _upsert("answers", AnswerRow, "run_id, step", frozenset({"run_id", "step"}))
 APPROVAL: Final = _upsert("approvals", ApprovalRow, "approval_id", frozenset({"approval_id"}))

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from gerbang.errors import StoreError
-from gerbang.values.record import Batch, CallRow, RunRow
+from gerbang.values.record import FOLLOWS, Batch, CallRow, RunRow
 
 
 def check_text(batch: Batch) -> None:
@@ -52,5 +52,10 @@ def renewed_run(former: RunRow, row: RunRow) -> RunRow:
 
 
 def renewed_call(former: CallRow, row: CallRow) -> CallRow:
-    """Return `row` as it is stored over `former`: a call stays in the run that claimed its key."""
+    """Return what stands after `row` is written over `former`: a call stays in the run that claimed its key.
+
+    A state that cannot follow the former one is not written.
+    """
+    if (former.state, row.state) not in FOLLOWS:
+        return former
     return row if row.run_id == former.run_id else replace(row, run_id=former.run_id)
