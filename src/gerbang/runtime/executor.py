@@ -1,6 +1,7 @@
 """Running a tool: the one place where effects happen, opened by a grant, closed by a time-out."""
 
 import asyncio
+import contextlib
 import re
 import secrets
 from collections.abc import Callable, Mapping
@@ -62,6 +63,7 @@ class Executor:
             return _failed(call.contract.risk.is_read, _internal("This grant was used before."), "none")
         read = call.contract.risk.is_read
         tool = self._tools[call.contract.name]
+        bodies: list[Any] = []
         try:
             if tool.blocking:
                 work = self._pool.submit(lambda: tool.invoke_sync(call.arguments, authorised.context))
@@ -69,18 +71,18 @@ class Executor:
             else:
                 loop = asyncio.get_running_loop()
                 settled = loop.create_future()
-                work = loop.create_task(_body(tool, authorised, settled))
+                work = loop.create_task(_body(tool, authorised, settled, bodies))
         except TooManyLate:
             return _failed(read, _too_many(), "none")
         try:
             in_time = await self._settle(work, settled, timeout_s)
         except asyncio.CancelledError:
-            await self._abandon(work, tool.blocking)
+            await self._abandon(work, tool.blocking, bodies)
             if on_late is not None and not read and not work.done():
                 on_late(work)
             raise
         if not in_time:
-            await self._abandon(work, tool.blocking)
+            await self._abandon(work, tool.blocking, bodies)
             if on_late is not None and not read and not work.done():
                 on_late(work)
             return _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
@@ -117,18 +119,26 @@ class Executor:
             return Execution(Outcome("FAILED" if read else "SUCCEEDED", error=error_value), output)
         return Execution(Outcome("SUCCEEDED", output.value), output)
 
-    async def _abandon(self, work: "asyncio.Future[Any]", blocking: bool) -> None:
-        """End a coroutine tool, or count a thread as late. One that refuses to end is kept in sight."""
+    async def _abandon(self, work: "asyncio.Future[Any]", blocking: bool, bodies: list[Any]) -> None:
+        """End a coroutine tool, or count a thread as late.
+
+        A coroutine that swallows its cancellation is closed: that it cannot swallow and go on.
+        """
         if blocking:
             self._pool.abandon(work)
             return
         work.cancel()
-        if await self._settle(work, _wake_when_done(work), _GRACE_S):
-            if not work.cancelled():
-                work.exception()
-            return
-        self._stubborn.add(work)
-        work.add_done_callback(self._stubborn.discard)
+        if not await self._settle(work, _wake_when_done(work), _GRACE_S):
+            for body in bodies:
+                with contextlib.suppress(Exception):  # what it says to that is its own
+                    body.close()
+            work.cancel()
+            if not await self._settle(work, _wake_when_done(work), _GRACE_S):
+                self._stubborn.add(work)
+                work.add_done_callback(self._stubborn.discard)
+                return
+        if not work.cancelled():
+            work.exception()
 
     async def _settle(
         self, work: "asyncio.Future[Any]", settled: "asyncio.Future[None]", timeout_s: float
@@ -149,10 +159,17 @@ class Executor:
         self._pool.close()
 
 
-async def _body(tool: Tool, authorised: AuthorisedCall, settled: "asyncio.Future[None]") -> Any:
-    """Run the tool and wake the waiting gate in the same turn of the event loop."""
+async def _body(
+    tool: Tool, authorised: AuthorisedCall, settled: "asyncio.Future[None]", bodies: list[Any]
+) -> Any:
+    """Run the tool and wake the waiting gate in the same turn of the event loop.
+
+    `bodies` gets the tool's coroutine, for the case that it has to be closed.
+    """
     try:
-        return await tool.invoke(authorised.call.arguments, authorised.context)
+        body = tool.invoke(authorised.call.arguments, authorised.context)
+        bodies.append(body)
+        return await body
     except SystemExit:  # a tool may end itself, not the program
         raise RuntimeError("the tool raised SystemExit") from None
     finally:

@@ -27,7 +27,7 @@ from gerbang.runtime.present import show_error
 from gerbang.runtime.records import Records
 from gerbang.runtime.session import RunSession
 from gerbang.values import CallContext, CallError, Decision, Outcome, Proposal, Result, ValidCall
-from gerbang.values.record import CallRow, CallState
+from gerbang.values.record import CallRow, CallState, RunState
 
 Waiting = Callable[[], None]
 _VERDICTS = frozenset({"allow", "ask", "deny"})
@@ -262,6 +262,8 @@ class Gate:
             )
         except asyncio.CancelledError as caught:  # the outcome is recorded first, then the task ends
             cancelled = caught
+            if session.closing is not None:
+                session.closing = replace(session.closing, state=RunState.CANCELLED)
             read = ticket.call.contract.risk.is_read
             execution = Execution(Outcome("FAILED" if read else "UNCERTAIN", error=refusals.cancelled(read)))
         result = await self._records.finished(session, ticket, row, execution, started, verdict)

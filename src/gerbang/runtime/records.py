@@ -215,7 +215,8 @@ class Records:
         """Commit an outcome: it is written whether or not somebody still waits for it."""
         if session.closing is not None:
             ended, session.closing = session.closing, None
-            batch.runs.append(replace(ended, state=RunState.COMPLETED, updated_at=self._clock.now()))
+            state = RunState.COMPLETED if ended.state == RunState.RUNNING else ended.state
+            batch.runs.append(replace(ended, state=state, updated_at=self._clock.now()))
         try:
             committed = await write(self._store, batch)
         except StoreError:
