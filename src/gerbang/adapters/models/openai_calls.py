@@ -12,7 +12,6 @@ from typing import Any, Final
 from gerbang.limits import MAX_CALLS_PER_ANSWER
 from gerbang.values.model import CallDelta, ModelCall
 
-
 _MAX_CALLS: Final = 4 * MAX_CALLS_PER_ANSWER
 
 
