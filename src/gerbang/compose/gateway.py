@@ -1,8 +1,11 @@
 """The gateway: the gate for people who have their own loop, and what an agent stands on."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from gerbang import parse
 from gerbang.adapters.clock import SystemClock
@@ -105,9 +108,9 @@ class Gateway:
     async def aclose(self) -> None:
         """Finish what is queued and close the store. May be called more than once."""
         gate, self._gate = self._gate, None
-        await self._executor.aclose()
         if gate is not None:
             await gate.aclose()
+        await self._executor.aclose()
         await self.store.close()
 
     @property
@@ -137,7 +140,14 @@ class Gateway:
         """
         session = await self._session(run_id, principal, purpose, intent, step_id, key)
         proposal = self._propose(session, tool, arguments, step_id, 0)
-        return await self.gate.call(session, proposal, key=key)
+        gate = self.gate
+        try:
+            return await gate.call(session, proposal, key=key)
+        except asyncio.CancelledError:
+            if session.closing is not None:  # nothing has ended the run's record yet
+                ended = replace(session.closing, state=RunState.CANCELLED, updated_at=self.clock.now())
+                await asyncio.shield(write(self.store, Batch(runs=[ended])))
+            raise
 
     async def call_many(
         self,
@@ -221,7 +231,7 @@ class Gateway:
     async def refuse(self, approval_id: str, *, by: Principal, reason: str = "") -> ApprovalRow:
         """Refuse a pending request; the model is told. Raises UsageError like `approve`."""
         row = await self._approval(approval_id, by)
-        return await self._decide_approval(row, ApprovalEvent.REFUSE, by, reason)
+        return await self._decide_approval(row, ApprovalEvent.REFUSE, by, str(reason))
 
     def session(
         self,
@@ -301,9 +311,10 @@ class Gateway:
 
     async def _approval(self, approval_id: str, by: Principal) -> ApprovalRow:
         _ = self.gate
+        check_place(by, None, 1, None, None, None)
         row = await self.store.approval(approval_id)
         if row is None or row.tenant != by.tenant:
-            raise UsageError(f"There is no approval {approval_id!r}.")
+            raise UsageError(f"There is no approval {str(approval_id)[:80]!r}.")
         return row
 
     async def _decide_approval(

@@ -145,7 +145,8 @@ def _defaults(data: Any, origin: str) -> dict[RiskClass, Verdict]:
             raise PolicyError(f"{origin}: defaults.{name}: takes allow, ask or deny.")
         if risk in _FLOOR and verdict == "allow":
             raise PolicyError(
-                f"{origin}: defaults.{name}: this class is at least 'ask'; name the tool in a rule."
+                f"{origin}: defaults.{name}: this class is at least 'ask'; "
+                "name the tool in a rule with 'auto: true'."
             )
         defaults[risk] = verdict
     return defaults

@@ -21,11 +21,11 @@ from gerbang.ports import ApprovalAnswer, ApprovalRequest, ApproverLike, Clock, 
 from gerbang.runtime import refusals
 from gerbang.runtime.bodies import event, refused_body, shown_input
 from gerbang.runtime.events import ApprovalNeeded
-from gerbang.runtime.preview import preview
+from gerbang.runtime.preview import preview, visible
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import write
 from gerbang.values import CallError, Principal, Proposal
-from gerbang.values.canonical import NotCanonical, canonical
+from gerbang.values.canonical import NotCanonical, canonical, digest
 from gerbang.values.record import ApprovalRow, Batch, CallRow, CallState
 from gerbang.values.text import clean_text
 
@@ -70,15 +70,17 @@ class Approvals:
         self._clock = clock
         self._approver = approver
 
-    def binding(self, ticket: "Ticket") -> str:
-        """Return the digest of what would run now."""
+    def binding(self, session: RunSession, ticket: "Ticket") -> str:
+        """Return what an approval is bound to: who asks and what for, the run's taint, and what would run."""
         call = ticket.call
-        return binding(
+        bound = binding(
             key=ticket.key,
             arguments=call.canonical,
             contract=call.contract.digest,
             policy_version=ticket.decision.policy_version,
         )
+        taint = "tainted" if session.memory.tainted else "clean"
+        return f"{_asker(session)}.{taint}.{bound}"
 
     @staticmethod
     def approved_binding(verdict: Verdict) -> str | None:
@@ -105,6 +107,8 @@ class Approvals:
         self, session: RunSession, ticket: "Ticket", held: CallRow, approval: ApprovalRow
     ) -> Verdict:
         """Take up a request that was made before."""
+        if not approval.binding.startswith(f"{_asker(session)}."):  # somebody else's: theirs to use or lose
+            return Verdict("refused", approval.approval_id, error=refusals.stale())
         if approval.state in (ApprovalState.PENDING, ApprovalState.GRANTED) and (
             self._clock.now() >= approval.expires_at
         ):
@@ -151,6 +155,7 @@ class Approvals:
         call, now = ticket.call, self._clock.now()
         approval_id = f"apr_{secrets.token_hex(10)}"
         text = preview(call.contract, call.arguments, ticket.decision)
+        text += f"\nAsked for: {visible(session.principal.user)} ({visible(session.principal.tenant)})"
         approval = ApprovalRow(
             approval_id=approval_id,
             run_id=session.run_id,
@@ -158,7 +163,7 @@ class Approvals:
             tool=call.contract.name,
             tenant=session.principal.tenant,
             state=ApprovalState.PENDING,
-            binding=self.binding(ticket),
+            binding=self.binding(session, ticket),
             preview=text,
             arguments=call.canonical,
             reasons=",".join(ticket.decision.reasons),
@@ -204,6 +209,8 @@ class Approvals:
         waiting: Callable[[], None] | None,
     ) -> Verdict:
         session.emit(_needed(ticket, approval))
+        if session.watched:
+            await asyncio.sleep(0)  # whoever watches sees the question before it is asked
         if self._approver is None:
             return Verdict("pending", approval.approval_id, approval, held)
         if waiting is not None:
@@ -349,6 +356,12 @@ def _sound(said: Any) -> bool:
     )
 
 
+def _asker(session: RunSession) -> str:
+    """Return a digest of who asks and what for: an approval is for them alone."""
+    who = session.principal
+    return digest(["asker", who.user, who.tenant, who.agent, session.purpose]).removeprefix("sha256:")
+
+
 def not_json(arguments: dict[str, Any]) -> str:
     """Return why the arguments that a person wrote are no JSON; empty when they are."""
     try:
@@ -369,13 +382,22 @@ def edit(
     call = check(entry, proposal)
     if isinstance(call, CallError):
         return call
+    asked = arguments_of(approval.arguments)
+    moved = [name for name in entry.contract.natural_key if asked.get(name) != call.arguments.get(name)]
+    if moved:
+        return CallError(
+            "validation_error",
+            "IDENTITY_CHANGED",
+            f"An edit may not change {', '.join(moved)}: it names the effect. Refuse this call instead.",
+        )
     bound = binding(
         key=approval.key,
         arguments=call.canonical,
         contract=entry.contract.digest,
         policy_version=policy_version,
     )
-    return replace(approval, arguments=call.canonical, binding=bound)
+    whose = approval.binding.rpartition(".")[0]
+    return replace(approval, arguments=call.canonical, binding=f"{whose}.{bound}")
 
 
 def decide_row(

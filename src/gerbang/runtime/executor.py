@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import logging
 import re
 import secrets
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,6 +27,8 @@ from gerbang.values.failure import ERROR_TYPES
 from gerbang.values.text import clean_text
 
 _GRACE_S = 1.0
+_LOGGED_FRAMES = 8
+_LOG = logging.getLogger("gerbang.tools")
 _CODE = re.compile("[A-Z][A-Z0-9_]{0,63}")
 
 
@@ -191,8 +195,15 @@ def _raised(error: BaseException, read: bool) -> Execution:
     if isinstance(error, ToolError):
         return _told(error, read)
     reference = secrets.token_hex(6)
+    _LOG.info("%s: %s at %s", reference, _class_name(error), _places(error))
     text = f"The tool failed inside ({_class_name(error)}). Reference: {reference}."
     return _failed(read, _internal(text), "none" if read else "unknown")
+
+
+def _places(error: BaseException) -> str:
+    """Return where the error came from, innermost last. Its text is left out: it may hold a secret."""
+    frames = traceback.extract_tb(error.__traceback__, limit=-_LOGGED_FRAMES)
+    return " > ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames) or "?"
 
 
 def _told(error: Any, read: bool) -> Execution:

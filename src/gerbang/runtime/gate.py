@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gerbang.approval.grant import AuthorisedCall, authorise
 from gerbang.contract.catalogue import Entry
 from gerbang.contract.check import check, unknown_tool
-from gerbang.errors import StoreError
+from gerbang.errors import StoreError, UsageError
 from gerbang.ledger.keys import Fingerprints, caller_key, natural_key, runtime_key
 from gerbang.policy.input import PolicyInput
 from gerbang.ports import Clock, Policy, Store
@@ -30,6 +30,7 @@ from gerbang.values import CallContext, CallError, Decision, Outcome, Proposal, 
 from gerbang.values.record import CallRow, CallState, RunState
 
 Waiting = Callable[[], None]
+_CLOSING_S = 5.0
 _VERDICTS = frozenset({"allow", "ask", "deny"})
 
 
@@ -77,7 +78,8 @@ class Gate:
         self._clock = clock
         self._records = Records(store, clock)
         self._late: set[asyncio.Task[None]] = set()
-        self._closed = False
+        self._closing = self._closed = False
+        self._owners: dict[str, asyncio.Task[Any] | None] = {}
         self._inflight: dict[str, list[asyncio.Future[None]]] = {}
 
     async def call(
@@ -93,6 +95,8 @@ class Gate:
         Raises StoreError when a record cannot be written (nothing is executed after that) and
         CancelledError; a cancelled call has its terminal record all the same.
         """
+        if self._closing:
+            raise UsageError("The gateway is closing; nothing further is run.")
         ticket = self._admit(session, proposal, key)
         if session.watched and ticket.decision is not None:
             session.emit(Decided(proposal.call_id, proposal.name, ticket.decision))
@@ -106,9 +110,11 @@ class Gate:
             if row is not None and row.state not in refusals.OPEN:
                 return await self._settled(session, ticket, row)
         self._inflight[ticket.key] = []
+        self._owners[ticket.key] = asyncio.current_task()
         try:
             return await self._first(session, ticket, waiting)
         finally:
+            del self._owners[ticket.key]
             for waiter in self._inflight.pop(ticket.key):
                 if not waiter.done():
                     waiter.set_result(None)
@@ -226,7 +232,7 @@ class Gate:
             ticket = Ticket(
                 call, ticket.entry, ticket.decision, ticket.key, ticket.fingerprint, ticket.natural
             )
-        bound = self._approvals.binding(ticket)
+        bound = self._approvals.binding(session, ticket)
         grant = authorise(
             ticket.call,
             ticket.decision,
@@ -292,10 +298,22 @@ class Gate:
         late.add_done_callback(back)
 
     async def aclose(self) -> None:
-        """Finish writing what came back late."""
+        """Let running calls finish for a while, then cancel them: each has its record when this returns."""
+        self._closing = True
+        await self._finish_running(_CLOSING_S)
+        for task in set(self._owners.values()):
+            if task is not None and task is not asyncio.current_task():
+                task.cancel()
+        await self._finish_running(_CLOSING_S)
         self._closed = True
         if self._late:
             await asyncio.wait(self._late)
+
+    async def _finish_running(self, seconds: float) -> None:
+        own = asyncio.current_task()
+        running = [task for task in set(self._owners.values()) if task is not None and task is not own]
+        if running:
+            await asyncio.wait(running, timeout=seconds)
 
     def _time_for(self, session: RunSession, ticket: Ticket) -> float:
         """Return the seconds that the call may take: its own time-out, or what the run has left."""

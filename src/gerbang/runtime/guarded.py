@@ -1,4 +1,4 @@
-"""Tools that need secrets: the values go in just before the body runs, and are searched for in what comes out.
+"""Tools that need secrets: values go in just before the body runs, and are masked in what comes out.
 
 Only tools whose contract names secrets are wrapped; all others run as they are.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from gerbang.audit.redact import MASK, redact_exact
-from gerbang.errors import GerbangError, ToolError
+from gerbang.errors import ToolError
 from gerbang.ports import Secrets, Tool
 from gerbang.runtime.output import read_output
 from gerbang.runtime.threads import SyncPool, TooManyLate
@@ -69,20 +69,18 @@ class GuardedTool:
     async def invoke(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
         """Run a coroutine tool. A keyring or a locked file may take its time: it is asked in a thread."""
         vault = await self._fetched()
-        try:
+        masking = _Masking(vault)
+        with masking:
             return _masked(await self._tool.invoke(arguments, _with(context, vault)), vault)
-        except Exception as error:  # whatever the body raises may quote a secret
-            failure = _masked_error(error, vault)
-        raise failure
+        raise masking.failure
 
     def invoke_sync(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
         """Run a blocking tool. Called in a worker thread."""
         vault = _fetch(self._secrets, self._names)
-        try:
+        masking = _Masking(vault)
+        with masking:
             return _masked(self._tool.invoke_sync(arguments, _with(context, vault)), vault)
-        except Exception as error:  # as above
-            failure = _masked_error(error, vault)
-        raise failure
+        raise masking.failure
 
     async def _fetched(self) -> Vault:
         if getattr(self._secrets, "immediate", False):
@@ -106,7 +104,7 @@ def _fetch(secrets: Secrets, names: Iterable[str]) -> Vault:
         failed, value = False, None
         try:
             value = secrets.get(name)
-        except (GerbangError, OSError, ValueError, RuntimeError):
+        except Exception:  # somebody else's store may raise anything, with anything in its text
             failed = True
         if failed or not (value is None or isinstance(value, str)):
             raise _unavailable(name)
@@ -131,7 +129,7 @@ def _with(context: CallContext, vault: Vault) -> SecretContext:
 
 
 def _masked(returned: Any, vault: Vault) -> Any:
-    """Return a result as plain data without the secrets; what has no JSON is left to the executor to refuse."""
+    """Return a result as plain data without the secrets. What has no JSON is the executor's to refuse."""
     if isinstance(returned, str):
         return vault.mask(returned)  # before it is cut to the size that is stored
     output = read_output(returned)
@@ -151,10 +149,28 @@ def _walk(value: Any, vault: Vault) -> Any:
     return value
 
 
+class _Masking:
+    """Takes the place of what the block raises. The original is let go: its text may quote a secret."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self.failure: Exception = RuntimeError()
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, Exception):  # nothing, a cancellation, or the end of the program
+            return False
+        self.failure = _masked_error(error, self._vault)
+        return True
+
+
 def _masked_error(error: Exception, vault: Vault) -> Exception:
     """Return the error without the secrets. Of what is no ToolError only the kind is kept."""
     if not isinstance(error, ToolError):
-        return type(type(error).__name__, (RuntimeError,), {})("not shown: the tool has secrets")
+        kind: type[RuntimeError] = type(vault.mask(type(error).__name__), (RuntimeError,), {})
+        return kind("not shown: the tool has secrets")
     return ToolError(
         vault.mask(error.message),
         code=vault.mask(error.code),
