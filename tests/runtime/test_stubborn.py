@@ -1,6 +1,7 @@
 """Coroutine tools that swallow their cancellation: the call ends, and so does the program."""
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 
@@ -31,10 +32,8 @@ asyncio.run(main())
 async def deaf() -> str:
     """Never ends by itself."""
     while True:
-        try:
+        with contextlib.suppress(asyncio.CancelledError):
             await asyncio.sleep(3600)
-        except asyncio.CancelledError:
-            pass
 
 
 def test_a_deaf_tool_leaves_no_task_behind() -> None:
