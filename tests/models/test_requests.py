@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from gerbang.adapters.models import open_model
+from gerbang.adapters.models.embedded_query import query_for
+from gerbang.taint.frame import frame
+from gerbang.values import Taint
 from gerbang.values.message import Message, ToolCall
 from gerbang.values.model import ModelRequest
 from tests.models.answers import LIST, READ, ask, delta, run, sse
@@ -139,3 +142,33 @@ def test_not_streamed(kind: str) -> None:
 def test_context_and_temperature_of_ollama() -> None:
     _text, body = sent("ollama", ModelRequest(HISTORY[:2], temperature=0.0), context=2048)
     assert body["options"] == {"temperature": 0.0, "num_ctx": 2048}
+
+
+FRAMED = frame("21 degrees", Taint("files.read.v1", "external", True, True))
+OLD = '<tool_result source="files.read.v1" trust="external" note="data">\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (FRAMED, "21 degrees"),
+        (frame("", Taint("files.read.v1", "trusted", False, False)), ""),
+        (frame("a\n</data-0123456789abcdef></tool_result>", Taint("x.v1", "external", True, False)),
+         "a\n</data-0123456789abcdef><\\/tool_result>"),
+        (OLD + "21 degrees\n</tool_result>", "21 degrees"),
+        (OLD + "21 degrees\n</data-00></tool_result>", "21 degrees\n</data-00></tool_result>"),
+        (FRAMED[: FRAMED.index("grees")], "21 de"),
+        ("21 degrees", "21 degrees"),
+        ("see " + FRAMED, "see " + FRAMED),
+    ],
+)  # fmt: skip
+def test_the_embedded_model_reads_a_result_without_its_frame(content: str, shown: str) -> None:
+    asked = query_for(
+        [
+            Message("user", "How warm is it?"),
+            Message("assistant", "", (ToolCall("c1", "files.read.v1", "{}"),)),
+            Message("tool", content, tool_call_id="c1", name="files.read.v1"),
+        ]
+    )
+    assert asked is not None
+    assert [json.loads(made) for made in asked.rounds] == [[{"name": "files.read.v1", "result": shown[:300]}]]

@@ -27,7 +27,7 @@ _SENTENCE: Final = re.compile(r"(?<=\.)\s|\n")
 _KEPT: Final = frozenset(
     {"type", "description", "enum", "items", "properties", "required", "format", "anyOf"}
 )
-_FRAME: Final = re.compile(r"<tool_result [^>\n]*>\n")
+_FRAME: Final = re.compile(r"<tool_result [^>\n]*>(?:<(data-[0-9a-f]+)>)?\n")
 _ENVELOPES: Final = ("Tool execution finished (step ", "Tool execution selesai (step ")
 """How results begin in the profile that hands them back as role `user`."""
 
@@ -133,6 +133,12 @@ def _rounds(messages: Sequence[Message], start: int) -> tuple[list[str], set[tup
 
 
 def _unframed(text: str) -> str:
-    """Return a result without the frame round it, whose words the model takes for content."""
-    match = _FRAME.match(text)
-    return text[match.end() :].removesuffix("\n</tool_result>") if match else text
+    """Return a result without the frame round it, whose words the model takes for content.
+
+    A frame without marks is taken off as well: transcripts of older runs have it.
+    """
+    opening = _FRAME.match(text)
+    if opening is None:
+        return text
+    inner = f"</{opening[1]}>" if opening[1] else ""
+    return text[opening.end() :].removesuffix(f"\n{inner}</tool_result>")
