@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gerbang.values.canonical import NotCanonical, canonical, digest
+from gerbang.values.canonical import NotCanonical, canonical, copied, digest
 
 # RFC 8785, appendix B: the bits of a double and its text.
 NUMBERS = [
@@ -181,6 +181,70 @@ def test_a_long_key_before_many_values_costs_nothing_and_its_path_is_bounded() -
     assert len(caught.value.path) <= 510
 
 
+def doubled(times: int) -> Any:
+    """Return a small object whose text has 2**times numbers."""
+    value: Any = 0
+    for _ in range(times):
+        value = [value, value]
+    return value
+
+
+HUGE: list[Any] = [
+    [None] * 600_000,
+    [0.5] * 600_000,
+    [[]] * 600_000,
+    (1,) * 600_000,
+    dict.fromkeys(map(str, range(210_000))),
+    dict.fromkeys(map("é{}".format, range(210_000))),
+    {"a": [[0] * 1000] * 600},
+    {"a": [[0.5] * 1000] * 600},
+    {"é": [{"b": [1] * 100}] * 6_000},
+    doubled(60),
+    {"é": doubled(60)},
+]
+
+
+@pytest.mark.parametrize("value", HUGE, ids=range(len(HUGE)))
+def test_too_many_members_are_refused_before_they_are_written(value: Any) -> None:
+    with pytest.raises(NotCanonical, match=r"^The value has too many members: send less") as caught:
+        canonical(value)
+    assert caught.value.code == "CALL_TOO_LARGE"
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ([0] * 524_287, 1_048_575),
+        ({"a": "x" * 2_000_000}, 2_000_008),
+        ({"é": ["x" * 200] * 10_000}, 2_030_008),
+    ],
+)
+def test_what_may_fit_and_long_texts_are_written(value: Any, size: int) -> None:
+    assert len(canonical(value)) == size
+
+
+def test_a_digest_has_no_bound_of_its_own() -> None:
+    # python -c 'print("["+"0,"*599999+"0]",end="")' | sha256sum
+    assert digest([0] * 600_000) == "sha256:95fdb4db1ab0c50fc97089f03025d9c5f214a575e40fb52555f575a6eaa23717"
+
+
+def test_a_copy_is_held_by_nobody_else() -> None:
+    value: dict[str, Any] = {"a": [{"b": 1}, [2.5, "x"]], "c": {"é": None}}
+    copy = copied(value)
+    value["a"][0]["b"] = 2
+    value["a"][1].append(3)
+    value["c"].clear()
+    value["d"] = 1
+    assert copy == {"a": [{"b": 1}, [2.5, "x"]], "c": {"é": None}}
+
+
+@pytest.mark.parametrize("value", [*HUGE, nested(5000), CYCLE, WIDE], ids=range(len(HUGE) + 3))
+def test_a_copy_of_what_arguments_cannot_hold_is_cheap_and_still_refused(value: Any) -> None:
+    with pytest.raises(NotCanonical) as caught:
+        canonical(copied(value))
+    assert caught.value.code in ("CALL_TOO_LARGE", "CALL_TOO_DEEP")
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
@@ -193,6 +257,14 @@ json_values = st.recursive(
 def test_reading_and_writing_again_changes_nothing(value: Any) -> None:
     text = canonical(value)
     assert canonical(json.loads(text)) == text
+    assert canonical(copied(value)) == text
+
+
+@settings(max_examples=100, deadline=None)
+@given(json_values)
+def test_a_value_is_never_refused_while_its_text_fits(value: Any) -> None:
+    text = canonical(value)
+    assert canonical(value, max_bytes=len(text)) == text
 
 
 @settings(max_examples=200, deadline=None)

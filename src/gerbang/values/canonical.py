@@ -6,16 +6,21 @@ need them as strings; we never round an argument). Not a number, infinities and 
 
 import hashlib
 import math
+import sys
 from typing import Any, Final
 
 import msgspec
 import orjson
 
-from gerbang.limits import MAX_ARGUMENT_DEPTH
+from gerbang.limits import MAX_ARGUMENT_BYTES, MAX_ARGUMENT_DEPTH
 
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")  # exact buffers: orjson's keep 4 KB each
 _SAFE: Final = 9_007_199_254_740_992
 _MAX_PATH: Final = 500
+# The fewest bytes that a member takes, its comma included: `"":0,` and `0,`. What a member's own members
+# take comes on top, so that the sum over all containers is never more than the length of the JSON text.
+_ENTRY: Final = 5
+_ITEM: Final = 2
 
 
 class NotCanonical(ValueError):
@@ -27,92 +32,134 @@ class NotCanonical(ValueError):
         self.path = path
 
 
-def canonical(value: Any, *, max_depth: int = MAX_ARGUMENT_DEPTH) -> bytes:
+def canonical(
+    value: Any, *, max_depth: int = MAX_ARGUMENT_DEPTH, max_bytes: int = MAX_ARGUMENT_BYTES
+) -> bytes:
     """Return the canonical JSON of `value` (dict, list, str, int, float, bool or None, nested).
 
     Raises NotCanonical for anything else, for NaN and infinities, lone surrogates, keys that are not
     strings, and nesting deeper than `max_depth`. Linear in the size of the value, except for sorting keys.
+    A value with so many members that its text must be longer than `max_bytes` is refused before it is
+    written (CALL_TOO_LARGE). Long strings are cheap and not counted: the text can still be longer.
     """
-    if _plain(value, max_depth):
+    if _plain(value, max_depth, max_bytes) >= 0:
         try:
             return _ENCODER.encode(value)
         except (TypeError, ValueError):
             pass  # a lone surrogate: the slow path says where
-    out: list[str] = []
+    out = _Out(max_bytes)
     try:
         _write(value, out, max_depth)
     except NotCanonical as error:
         raise NotCanonical(error.code, error.path[:_MAX_PATH], str(error)) from None
-    return "".join(out).encode()
+    return "".join(out.parts).encode()
 
 
 def digest(value: Any) -> str:
-    """Return `sha256:` and the hex digest of the canonical JSON of `value`. Raises NotCanonical."""
-    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
+    """Return `sha256:` and the hex digest of the canonical JSON of `value`, of any size.
+
+    Raises NotCanonical.
+    """
+    return "sha256:" + hashlib.sha256(canonical(value, max_bytes=sys.maxsize)).hexdigest()
 
 
-def _plain(value: Any, depth: int) -> bool:
-    """True when orjson's sorted output is already canonical: no floats, no big ints, ASCII keys."""
+class _Out:
+    """Text in parts, and how many bytes more there may be."""
+
+    __slots__ = ("parts", "room")
+
+    def __init__(self, room: int) -> None:
+        self.parts: list[str] = []
+        self.room = room
+
+    def take(self, size: int) -> None:
+        self.room -= size
+        if self.room < 0:
+            raise _too_large()
+
+
+def _too_large() -> NotCanonical:
+    return NotCanonical(
+        "CALL_TOO_LARGE", "", "The value has too many members: send less, or in several calls."
+    )
+
+
+def _plain(value: Any, depth: int, room: int) -> int:
+    """Return what is left of `room` when the sorted output of the encoder is canonical already, else -1.
+
+    It is with no floats, no big integers and ASCII keys. Raises NotCanonical when there is no room.
+    """
     kind = type(value)
     if kind is str or kind is bool or value is None:
-        return True
+        return room
     if kind is int:
-        return bool(-_SAFE <= value <= _SAFE)
+        return room if -_SAFE <= value <= _SAFE else -1
     if depth <= 0:
-        return False
+        return -1
     if kind is dict:
+        room -= _ENTRY * len(value)
+        if room < 0:
+            raise _too_large()
         for key, item in value.items():
             if type(key) is not str or not key.isascii():
-                return False
-            if type(item) is not str and not _plain(item, depth - 1):
-                return False
-        return True
+                return -1
+            if type(item) is not str and (room := _plain(item, depth - 1, room)) < 0:
+                return -1
+        return room
     if kind is list:
-        return all(_plain(item, depth - 1) for item in value)
-    return False
+        room -= _ITEM * len(value)
+        if room < 0:
+            raise _too_large()
+        for item in value:
+            if type(item) is not str and (room := _plain(item, depth - 1, room)) < 0:
+                return -1
+        return room
+    return -1
 
 
-def _write(value: Any, out: list[str], depth: int) -> None:
+def _write(value: Any, out: _Out, depth: int) -> None:
     if value is None or isinstance(value, bool):
-        out.append("null" if value is None else "true" if value else "false")
+        out.parts.append("null" if value is None else "true" if value else "false")
     elif isinstance(value, str):
-        out.append(_string(value))
+        out.parts.append(_string(value))
     elif isinstance(value, int):
-        out.append(_integer(value))
+        out.parts.append(_integer(value))
     elif isinstance(value, float):
-        out.append(_number(value))
+        out.parts.append(_number(value))
     elif depth <= 0:
         raise NotCanonical("CALL_TOO_DEEP", "", "The value is nested too deeply.")
     elif isinstance(value, dict):
         _write_object(value, out, depth)
     elif isinstance(value, list | tuple):
-        out.append("[")
+        out.take(_ITEM * len(value))
+        out.parts.append("[")
         for index, item in enumerate(value):
             if index:
-                out.append(",")
+                out.parts.append(",")
             _write_part(index, item, out, depth)
-        out.append("]")
+        out.parts.append("]")
     else:
         raise NotCanonical("NOT_JSON", "", f"A {type(value).__name__} is not a JSON value.")
 
 
-def _write_object(value: dict[Any, Any], out: list[str], depth: int) -> None:
+def _write_object(value: dict[Any, Any], out: _Out, depth: int) -> None:
+    out.take(_ENTRY * len(value))
     for key in value:
         if not isinstance(key, str):
             raise NotCanonical("NOT_JSON", "", "Object keys must be strings.")
-    out.append("{")
+    out.parts.append("{")
     first = True
     for key in sorted(value, key=lambda k: k.encode("utf-16-be", "surrogatepass")):
         if not first:
-            out.append(",")
+            out.parts.append(",")
         first = False
-        out.append(_string(key))
-        out.append(":")
+        out.parts.append(_string(key))
+        out.parts.append(":")
         _write_part(key, value[key], out, depth)
-    out.append("}")
+    out.parts.append("}")
 
 
-def _write_part(name: str | int, value: Any, out: list[str], depth: int) -> None:
+def _write_part(name: str | int, value: Any, out: _Out, depth: int) -> None:
     """Write a member. The pointer is put together on the way out of an error: a good value pays nothing."""
     try:
         _write(value, out, depth - 1)
@@ -159,10 +206,24 @@ def _number(value: float) -> str:
     return f"{sign}{digits[0]}{tail}e{'+' if point > 0 else '-'}{abs(point - 1)}"
 
 
-def copied(value: Any, depth: int = MAX_ARGUMENT_DEPTH) -> Any:
-    """Return a copy of a JSON value that nobody else holds. What is deeper or no JSON is kept as it is."""
-    if depth > 0 and type(value) is dict:
-        return {key: copied(item, depth - 1) for key, item in value.items()}
-    if depth > 0 and type(value) is list:
-        return [copied(item, depth - 1) for item in value]
-    return value
+def copied(value: Any) -> Any:
+    """Return a copy of a JSON value that nobody else holds.
+
+    What is no JSON is kept as it is, and so is what arguments cannot hold: they are refused as too deep or
+    too large. A value that holds one list many times is as large as its text would be.
+    """
+    return _copy(value, MAX_ARGUMENT_DEPTH, [MAX_ARGUMENT_BYTES])
+
+
+def _copy(value: Any, depth: int, room: list[int]) -> Any:
+    kind = type(value)
+    if depth <= 0 or (kind is not dict and kind is not list):
+        return value
+    room[0] -= (_ENTRY if kind is dict else _ITEM) * len(value)
+    if room[0] < 0:
+        return value
+    if kind is dict:
+        return {
+            key: item if type(item) is str else _copy(item, depth - 1, room) for key, item in value.items()
+        }
+    return [item if type(item) is str else _copy(item, depth - 1, room) for item in value]
