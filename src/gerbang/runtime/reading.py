@@ -29,6 +29,8 @@ from gerbang.values.model import (
 from gerbang.values.text import clean_text
 
 _CUT = ("length", "disconnected")
+_ENOUGH = 4 * MAX_CALLS_PER_ANSWER  # of calls of either kind: what comes after them is not read any more
+_PIECE = 4_096  # characters read between two looks at the count
 _LEFT_VISIBLE = "CALL_NOT_STARTED"  # a mark in prose: the text stays in sight, and is no call to answer
 
 
@@ -82,7 +84,10 @@ class AnswerReader:
         if kind is TextDelta:
             self._text(event.text)
         elif kind is ModelCall:
-            self._structured.append(event)
+            if len(self._structured) < _ENOUGH:
+                self._structured.append(event)
+            else:
+                self._overflow = True
         elif kind is ModelDone:
             self._reason = event.finish_reason
             self._usage = event.usage
@@ -98,10 +103,15 @@ class AnswerReader:
         if self._size > MAX_ANSWER_CHARS:
             self._overflow = True
             return
-        self._raw.append(text)
         if self._reader is None:
             self._reader = parse.reader(self._dialect, tools=self._tools)
-        self._take(self._reader.feed(text))
+        for start in range(0, len(text), _PIECE):  # any cut of the text reads the same
+            piece = text[start : start + _PIECE]
+            self._raw.append(piece)
+            self._take(self._reader.feed(piece))
+            if len(self._text_calls) >= _ENOUGH:
+                self._overflow = True
+                return
 
     def _take(self, events: Any) -> None:
         for event in events:
