@@ -6,7 +6,6 @@ need them as strings; we never round an argument). Not a number, infinities and 
 
 import hashlib
 import math
-import sys
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +20,7 @@ _MAX_PATH: Final = 500
 # take comes on top, so that the sum over all containers is never more than the length of the JSON text.
 _ENTRY: Final = 5
 _ITEM: Final = 2
+_NO_BOUND: Final = 2**63
 
 
 class NotCanonical(ValueError):
@@ -60,7 +60,7 @@ def digest(value: Any) -> str:
 
     Raises NotCanonical.
     """
-    return "sha256:" + hashlib.sha256(canonical(value, max_bytes=sys.maxsize)).hexdigest()
+    return "sha256:" + hashlib.sha256(canonical(value, max_bytes=_NO_BOUND)).hexdigest()
 
 
 class _Out:
