@@ -26,9 +26,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that can be set. A field left None means the default of the profile or of the library.
 
     `model` is a model address, `store` a store address, `workspace` and `knowledge` paths (a `~` is the
-    home folder), `policy` the path of a rules file. `deadline_s` is seconds, `context` the model's context
+    home folder), `policy` the path of a rules file,
+    `secrets` an address of secrets. `deadline_s` is seconds, `context` the model's context
     window in tokens, `result_max_chars` characters; the other limits count.
-    `api_key_secret` names the variable that holds the key of a model server; it is never the key itself.
+    `api_key_secret` names the secret that holds the key of a model server; it is never the key itself.
     """
 
     model: str = "embedded:"
@@ -38,6 +39,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     workspace: str | None = None
     knowledge: str | None = None
     policy: str | None = None
+    secrets: str = "env:"
     api_key_secret: str | None = None
     context: Positive | None = None
     max_steps: Positive | None = None

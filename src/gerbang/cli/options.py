@@ -34,6 +34,12 @@ Tools = Annotated[
         "--python", metavar="MODULE:NAME", help="Add tools: a tool or a list of tools in a Python module."
     ),
 ]
+Secrets = Annotated[
+    str | None,
+    typer.Option(
+        "--secrets", metavar="ADDRESS", help="Where secrets are: env: | file:PATH | keyring: | envfile:PATH"
+    ),
+]
 Policy = Annotated[str | None, typer.Option("--policy", metavar="FILE", help="Policy rules (YAML).")]
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib
-import os
 import sys
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
@@ -13,6 +12,7 @@ from gerbang.adapters.models import open_model
 from gerbang.cli.approver import TerminalApprover
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
+from gerbang.cli.secrets import opened
 from gerbang.config import Settings
 from gerbang.errors import ConfigError
 from gerbang.packs import basics
@@ -56,8 +56,12 @@ async def gateway(
     chosen: dict[str, Any] = {}
     if settings.policy is not None:
         chosen["policy"] = Policy.load(settings.policy)
+    chosen["secrets"] = kept = opened(settings.secrets)
+    offered = tools(settings, extra)
+    if store is None and any(tool.contract.secrets for tool in offered if hasattr(tool, "contract")):
+        kept.unlock()  # a person is asked for the passphrase now, not while a call runs
     async with Gateway(
-        tools=tools(settings, extra),
+        tools=offered,
         store=store or store_url(settings, create=True),
         approver=TerminalApprover(screen),
         **chosen,
@@ -70,7 +74,7 @@ async def agent(settings: Settings, screen: Screen, gate: Gateway) -> AsyncItera
     """Open the model of the settings, and an agent that uses it behind `gate`."""
     model = open_model(
         settings.model,
-        secrets=EnvironmentSecrets(),
+        secrets=gate.secrets,
         api_key_secret=settings.api_key_secret,
         context=settings.context,
         on_progress=lambda text: screen.status(one_line(text)),
@@ -86,14 +90,6 @@ async def agent(settings: Settings, screen: Screen, gate: Gateway) -> AsyncItera
         )
     finally:
         await model.aclose()
-
-
-class EnvironmentSecrets:
-    """Secrets from the environment of this process, by the name that the settings give."""
-
-    def get(self, name: str) -> str | None:
-        """Return the variable's value, or None when it is unset or empty."""
-        return os.environ.get(name) or None
 
 
 def _basics(settings: Settings) -> list[Any]:

@@ -91,6 +91,7 @@ def _as_dict(contract: Contract) -> dict[str, Any]:
         "natural_key": list(contract.natural_key),
         "sensitive": sorted(contract.sensitive),
         "intents": sorted(contract.intents),
+        "secrets": list(contract.secrets),
         "cost_units": contract.cost_units,
         "origin": contract.origin,
         "digest": contract.digest,

@@ -11,7 +11,7 @@ from gerbang.errors import ContractError
 from gerbang.limits import RESULT_MAX_CHARS, TOOL_TIMEOUT_S
 from gerbang.values import Contract, RiskClass
 from gerbang.values.canonical import NotCanonical, digest
-from gerbang.values.secret import SECRET_NAME_RULE, is_secret_name
+from gerbang.values.secret import NAME_RULE, is_secret_name
 
 _MAX_TIMEOUT_S: Final = 86_400.0
 _MAX_COST: Final = 1e9
@@ -171,7 +171,7 @@ def _secrets(value: Any, where: str) -> tuple[str, ...]:
     names = sorted(set(_names(value, "secrets", where)))
     for name in names:
         if not is_secret_name(name):
-            raise ContractError(f"{where}: {name[:80]!r} cannot name a secret: {SECRET_NAME_RULE}")
+            raise ContractError(f"{where}: {name[:80]!r} cannot name a secret: {NAME_RULE}")
     return tuple(names)
 
 

@@ -67,7 +67,7 @@ class CallContext(Struct, frozen=True, gc=False):
 
 def secret_missing(name: str) -> ToolError:
     """Return the error for a secret that the tool's contract does not name."""
-    said = name[:80] if isinstance(name, str) and is_secret_name(name) else "of that name"
+    said = name[:80] if is_secret_name(name) else "of that name"
     return ToolError(
         f"The tool asked for the secret {said}, which its contract does not name.",
         code="SECRET_MISSING",

@@ -11,22 +11,20 @@ MIN_SECRET_CHARS: Final = 4
 MAX_SECRET_CHARS: Final = 16_384
 """Longest value of a secret, in characters."""
 
-SECRET_NAME_RULE: Final = (
-    "use up to 100 letters of A-Z, a-z, digits and _, not a digit first, such as WEATHER_KEY."
-)
+NAME_RULE: Final = "use up to 100 letters of A-Z, a-z, digits and _, not a digit first, such as WEATHER_KEY."
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
-def is_secret_name(name: str) -> bool:
-    """Tell whether the text can name a secret in every kind of store."""
-    return _NAME.fullmatch(name) is not None
+def is_secret_name(name: object) -> bool:
+    """Tell whether the text can name a secret in every kind of store. Anything but text cannot."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def check_secret(name: str, value: str | None = None) -> None:
     """Check a name, and a value to be stored under it. Raises UsageError, which never holds the value."""
     if not is_secret_name(name):
-        raise UsageError(f"{name[:80]!r} cannot name a secret: {SECRET_NAME_RULE}")
+        raise UsageError(f"{name[:80]!r} cannot name a secret: {NAME_RULE}")
     if value is None:
         return
     if not MIN_SECRET_CHARS <= len(value) <= MAX_SECRET_CHARS:

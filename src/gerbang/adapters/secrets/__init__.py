@@ -19,8 +19,8 @@ from gerbang.errors import ConfigError
 from gerbang.ports import AskPassphrase, SecretStore
 
 KINDS: Final = ("env:", "file:PATH", "keyring:", "envfile:PATH")
-PASSPHRASE: Final = "GERBANG_SECRETS_PASSPHRASE"
-KEY_FILE: Final = "GERBANG_SECRETS_KEY_FILE"
+PASSPHRASE_VARIABLE: Final = "GERBANG_SECRETS_PASSPHRASE"  # noqa: S105 (a name, not a passphrase)
+KEY_FILE_VARIABLE: Final = "GERBANG_SECRETS_KEY_FILE"
 
 
 def open_secrets(
@@ -68,10 +68,10 @@ def _open(address: str, environ: Mapping[str, str], ask: AskPassphrase | None) -
     _need("cryptography", "file:")
     from gerbang.adapters.secrets.encrypted_file import EncryptedFileSecrets
 
-    key_file = environ.get(KEY_FILE)
+    key_file = environ.get(KEY_FILE_VARIABLE)
     return EncryptedFileSecrets(
         Path(rest).expanduser(),
-        passphrase=environ.get(PASSPHRASE) or None,
+        passphrase=environ.get(PASSPHRASE_VARIABLE) or None,
         key_file=Path(key_file).expanduser() if key_file else None,
         ask=ask,
     )

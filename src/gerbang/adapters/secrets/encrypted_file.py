@@ -53,7 +53,7 @@ class EncryptedFileSecrets:
         return self._load().get(name)
 
     def unlock(self) -> None:
-        """Open the file now, when there is one: the passphrase may have to be asked for. Raises ConfigError."""
+        """Open the file now, where there is one; the passphrase may be asked for. Raises ConfigError."""
         if mark_of(self._path) is not None:
             self._load()
 

@@ -75,8 +75,7 @@ def seal(values: dict[str, str], keys: Keys) -> bytes:
     """Return the file's bytes."""
     nonce = os.urandom(_NONCE_BYTES)
     head = _head(keys.kdf, keys.cost, keys.salt, keys.check, nonce)
-    data = AESGCM(keys.key).encrypt(nonce, orjson.dumps(values), orjson.dumps(head))
-    return orjson.dumps({**head, "data": _code(data)}, option=orjson.OPT_INDENT_2) + b"\n"
+    return _written(head, AESGCM(keys.key).encrypt(nonce, orjson.dumps(values), orjson.dumps(head)))
 
 
 def unseal(raw: bytes, material: bytes, kdf: str, known: Keys | None) -> tuple[dict[str, str], Keys]:
@@ -111,6 +110,9 @@ def _read(raw: bytes) -> _File:
     sizes = (len(file.salt), len(file.nonce), len(file.check))
     if file.format != FORMAT or file.kdf not in ("scrypt", "hkdf-sha256") or not cost_fits:
         raise Damaged
+    head = _head(file.kdf, file.cost, file.salt, file.check, file.nonce)
+    if raw != _written(head, file.data):  # base64 and JSON have several writings of one value
+        raise Damaged
     if sizes != (_SALT_BYTES, _NONCE_BYTES, _CHECK_BYTES):
         raise Damaged
     return file
@@ -128,6 +130,10 @@ def _derive(material: bytes, kdf: str, cost: int, salt: bytes) -> Keys:
 def _head(kdf: str, cost: int, salt: bytes, check: bytes, nonce: bytes) -> dict[str, Any]:
     codes = {"salt": _code(salt), "check": _code(check), "nonce": _code(nonce)}
     return {"format": FORMAT, "kdf": kdf, "cost": cost, **codes}
+
+
+def _written(head: dict[str, Any], data: bytes) -> bytes:
+    return orjson.dumps({**head, "data": _code(data)}, option=orjson.OPT_INDENT_2) + b"\n"
 
 
 def _code(data: bytes) -> str:
