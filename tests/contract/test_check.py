@@ -1,5 +1,6 @@
 """Layer 1: all findings at once, nothing of a value quoted, nothing that raises or runs away."""
 
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -314,3 +315,54 @@ def test_the_proposal_stays_with_the_call() -> None:
     call = check(entry(SCHEMA), sent)
     assert isinstance(call, ValidCall)
     assert call.proposal is sent
+
+
+def expression(operator: str) -> dict[str, Any]:
+    of = {"type": "array", "items": {"$ref": "#/$defs/t"}}
+    return {"type": "object", "properties": {"of": of, "op": {"const": operator}}, "required": ["op"]}
+
+
+@pytest.mark.parametrize("choice", ["anyOf", "oneOf"])
+@pytest.mark.parametrize("depth", [20, 60])
+def test_a_choice_inside_a_loop_does_not_explode(choice: str, depth: int) -> None:
+    lists = [{"type": "array", "items": {"$ref": "#/$defs/t"}, "minItems": least} for least in (0, 1, 2)]
+    schema = {
+        "properties": {"a": {"$ref": "#/$defs/t"}},
+        "$defs": {"t": {choice: [*lists, {"type": "null"}]}},
+    }
+    value: Any = "x"
+    for _ in range(depth):
+        value = [value]
+    assert found(schema, {"a": value}) == [("", "SCHEMA_MISMATCH")]
+
+
+def test_shallow_arguments_of_such_a_schema_are_explained() -> None:
+    schema = {
+        "properties": {"a": {"$ref": "#/$defs/t"}, "n": {"type": "integer"}},
+        "$defs": {"t": {"anyOf": [expression("and"), expression("or")]}},
+    }
+    deep: dict[str, Any] = {"op": "or"}
+    for _ in range(25):
+        deep = {"op": "or", "of": [deep]}
+    assert found(schema, {"a": deep}) == []
+    assert found(schema, {"a": {"op": "or", "of": [{"op": "and"}]}, "n": "x"}) == [("/n", "WRONG_TYPE")]
+    assert found(schema, {"a": deep, "n": "x"}) == [("", "SCHEMA_MISMATCH")]
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+class Text(str):
+    """A caller's own kind of text."""
+
+
+@pytest.mark.parametrize("value", [Colour.RED, Text("red")])
+def test_text_of_the_callers_own_kind_is_plain_text(value: str) -> None:
+    schema = {"properties": {"c": {"enum": ["red"]}, "n": {"type": "integer"}}}
+    call = checked(schema, {"c": value})
+    assert isinstance(call, ValidCall)
+    assert call.canonical == b'{"c":"red"}'
+    assert call.arguments == {"c": "red"}
+    assert found(schema, {"c": value, "n": "x"}) == [("/n", "WRONG_TYPE")]
+    assert found(schema, {"c": value, "who": 1}, runtime_fields=["who"]) == [("/who", "RUNTIME_OWNED_FIELD")]

@@ -111,6 +111,11 @@ def test_a_folder_is_not_a_store(tmp_path: Path) -> None:
     assert "is a folder" in refused(tmp_path, StoreUnavailable)
 
 
+def test_a_name_that_is_too_long_is_no_store(tmp_path: Path) -> None:
+    assert "too long" in refused(tmp_path / ("a" * 300), StoreUnavailable)
+    assert "too long" in refused(tmp_path / ("a" * 300) / "store.db", StoreUnavailable)
+
+
 def test_a_pipe_is_not_a_store(path: Path) -> None:
     os.mkfifo(path)
     assert "not a file" in refused(path, StoreUnavailable)

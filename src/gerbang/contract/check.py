@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from gerbang.contract.catalogue import Catalogue, Entry
 from gerbang.contract.coerce import coerce
 from gerbang.contract.schema import findings, pointer
@@ -33,9 +35,14 @@ def check(entry: Entry, proposal: Proposal) -> ValidCall | CallError:
         return _not_json(error)
     if len(text) > MAX_ARGUMENT_BYTES:
         return _too_large(len(text))
+    try:
+        fits = entry.validator.is_valid(arguments)
+    except ValueError:  # a kind of text or number of the caller's own: plain JSON says the same
+        arguments = msgspec.json.decode(text)
+        fits = entry.validator.is_valid(arguments)
     if contract.runtime_fields and not contract.runtime_fields.isdisjoint(arguments):
         return _runtime_owned(entry, arguments)
-    if entry.validator.is_valid(arguments):
+    if fits:
         return ValidCall(proposal, contract, arguments, text)
     mended, changed = coerce(contract.parameters, arguments)
     if changed and entry.validator.is_valid(mended):

@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 import jsonschema_rs
 import orjson
 
+from gerbang.contract.recursion import branches, too_much_to_explain
 from gerbang.errors import ContractError
 from gerbang.limits import MAX_FINDINGS
 from gerbang.values import InvalidField
@@ -32,6 +33,16 @@ class Validator(Protocol):
         ...
 
 
+class Branching:
+    """A validator of a schema that refers to itself and has choices: errors of deep values are not listed."""
+
+    def __init__(self, validator: Validator, branching: int) -> None:
+        self.branching = branching
+        self.is_valid = validator.is_valid
+        self.validate = validator.validate
+        self.iter_errors = validator.iter_errors
+
+
 def compile_schema(schema: dict[str, Any], origin: str) -> Validator:
     """Return a validator for a draft 2020-12 schema; equal schemas share one.
 
@@ -53,10 +64,12 @@ def compile_schema(schema: dict[str, Any], origin: str) -> Validator:
 
 @lru_cache(maxsize=4096)
 def _compile(text: bytes) -> Validator:
+    schema = orjson.loads(text)
     validator: Validator = jsonschema_rs.Draft202012Validator(
-        orjson.loads(text), retriever=_refuse, pattern_options=_LINEAR, validate_formats=True
+        schema, retriever=_refuse, pattern_options=_LINEAR, validate_formats=True
     )
-    return validator
+    branching = branches(schema) if b'Ref"' in text or b'"$ref"' in text else 1
+    return validator if branching == 1 else Branching(validator, branching)
 
 
 def _refuse(uri: str) -> Any:
@@ -66,8 +79,11 @@ def _refuse(uri: str) -> Any:
 def findings(validator: Validator, arguments: Any) -> tuple[tuple[InvalidField, ...], int]:
     """Return what is wrong with `arguments`, at most MAX_FINDINGS of it, and how many there were in all.
 
-    Of arguments with more than 5,000 values only the first error is looked for.
+    Of arguments with more than 5,000 values only the first error is looked for. Where the schema refers to
+    itself inside a choice, deep arguments get one finding that names no field: finding it could take hours.
     """
+    if isinstance(validator, Branching) and too_much_to_explain(validator.branching, arguments):
+        return (_TOO_DEEP_TO_EXPLAIN,), 1
     fields: list[InvalidField] = []
     total = 0
     if _many(arguments):  # the validator makes every error before it hands out the first: 13 us each
@@ -107,6 +123,9 @@ def _many(value: Any) -> bool:
     return False
 
 
+_TOO_DEEP_TO_EXPLAIN: Final = InvalidField(
+    "", "SCHEMA_MISMATCH", "Does not fit the schema. The value is nested too deeply to say where; send less."
+)
 _CODES: Final = {
     "required": "MISSING_FIELD",
     "additionalProperties": "EXTRA_FIELD",

@@ -21,7 +21,12 @@ def open_writer(path: Path, timeout_s: float) -> sqlite3.Connection:
 
     Raises StoreUnavailable, StoreTooNew or a sqlite3 error. A file that is newer or not ours is left alone.
     """
-    _make(path)
+    try:
+        _make(path)
+    except OSError as fault:  # a name that is too long, a folder that may not be looked into
+        raise StoreUnavailable(
+            f"The store {path} cannot be used: {fault.strerror}. Name another place with `sqlite:PATH`."
+        ) from fault
     connection = _connect(path, "rw", timeout_s)
     try:
         version = _version(connection, path)
