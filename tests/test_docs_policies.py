@@ -1,0 +1,53 @@
+"""Every policy that docs/policies.md shows loads, and decides as the tables below it say."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gerbang as g
+from gerbang.policy.input import PolicyInput
+from gerbang.policy.matching import _CONDITIONS, _OPERATORS
+from gerbang.policy.rules import CLASS_DEFAULTS, RulesPolicy, load_rules
+
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "policies.md").read_text("utf-8")
+BLOCK = re.compile(r"^```yaml\n(?P<yaml>.*?)^```$(?P<after>.*?)(?=^```yaml$|\Z)", re.MULTILINE | re.DOTALL)
+ROW = re.compile(r"^\| `([^`]+)` \| `(\w+)` \| `(\{.*\})` \| (allow|ask|deny) \| (.+) \|$", re.MULTILINE)
+
+CLAIMS = [
+    (block["yaml"], *row.groups()) for block in BLOCK.finditer(PAGE) for row in ROW.finditer(block["after"])
+]
+
+
+def policy(text: str) -> RulesPolicy:
+    return load_rules(text, "docs/policies.md")
+
+
+def document(tool: str, risk: str, facts: dict[str, Any]) -> PolicyInput:
+    actor = facts.pop("principal", {"user": "somebody"})
+    for several in {"roles", "scopes"} & actor.keys():
+        actor[several] = frozenset(actor[several])
+    arguments = facts.pop("arguments", {})
+    return PolicyInput(tool, g.RiskClass(risk), arguments, g.Principal(**actor), **facts)
+
+
+@pytest.mark.parametrize(("text", "tool", "risk", "facts", "verdict", "reasons"), CLAIMS)
+def test_decision(text: str, tool: str, risk: str, facts: str, verdict: str, reasons: str) -> None:
+    decided = policy(text).decide(document(tool, risk, json.loads(facts)))
+    assert (decided.decision, list(decided.reasons)) == (verdict, re.findall(r"`(\w+)`", reasons))
+
+
+def test_every_policy_of_the_page_has_claims() -> None:
+    blocks = [block["yaml"] for block in BLOCK.finditer(PAGE)]
+    assert len(blocks) == PAGE.count("```yaml")
+    assert {claim[0] for claim in CLAIMS} == set(blocks)
+
+
+def test_the_page_names_every_condition_comparison_and_default() -> None:
+    shown = "".join(block["yaml"] for block in BLOCK.finditer(PAGE))
+    missing = [name for name in [*_CONDITIONS, *_OPERATORS] if not re.search(rf"\b{name}:", shown)]
+    assert missing == []
+    told = dict(re.findall(r"^\| `(\w+)` \| [^|`]+ \| (allow|ask)\b", PAGE, re.MULTILINE))
+    assert told == {str(risk): verdict for risk, verdict in CLASS_DEFAULTS.items()}
