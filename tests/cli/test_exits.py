@@ -62,3 +62,15 @@ def test_debugging_shows_where() -> None:
 def test_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
     assert report(KeyboardInterrupt()) == 130
     assert "Interrupted." in capsys.readouterr().err
+
+
+def test_interrupted_while_the_program_is_still_loading() -> None:
+    program = (
+        "import builtins, os, signal\nfrom gerbang.cli import main\nload = builtins.__import__\n"
+        "def slow(name, *rest):\n"
+        "    if name == 'typer':\n        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return load(name, *rest)\n"
+        "builtins.__import__ = slow\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (Exit.INTERRUPTED, b"", b"")

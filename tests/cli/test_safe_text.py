@@ -1,8 +1,10 @@
 """Foreign text on a terminal."""
 
+import json
+
 import pytest
 
-from gerbang.cli.safe_text import one_line, printable
+from gerbang.cli.safe_text import json_safe, one_line, printable
 from gerbang.cli.table import rows, width
 
 
@@ -49,3 +51,11 @@ def test_table_counts_the_columns_of_the_terminal() -> None:
         "abcde  x",
     ]
     assert width("日本") == 4
+
+
+def test_json_for_a_terminal_has_the_same_value() -> None:
+    value = {"a\x7f": "\x9b2J \u202e \u200b \U000e0041 \x1b[2J é 😀\n\t"}
+    text = json_safe(json.dumps(value, ensure_ascii=False))
+    assert json.loads(text) == value
+    assert "é 😀" in text
+    assert printable(text) == text

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from gerbang.cli.safe_text import one_line, printable
+from gerbang.cli.safe_text import json_safe, one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.parse.events import ArgumentsDelta, CallClosed, CallOpened, Content, ParseFault, Reasoning
 
@@ -28,7 +28,7 @@ def print_events(events: Iterable[Any], *, flush: bool) -> int:
     for event in events:
         kind, keys = _TYPES[type(event)]
         row = {"type": kind} | {key: getattr(event, key) for key in keys}
-        sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_safe(json.dumps(row, ensure_ascii=False)) + "\n")
         if flush:
             sys.stdout.flush()
         faults += isinstance(event, ParseFault)

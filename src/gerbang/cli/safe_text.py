@@ -30,6 +30,16 @@ def one_line(text: str, limit: int = 200) -> str:
     return flat[: limit - 1] + "…"
 
 
+def json_safe(text: str) -> str:
+    """Return JSON text on one line with the same characters as JSON escapes. The value stays the same."""
+    return _UNSAFE.sub(_json_escape, text)
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    units = match.group().encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

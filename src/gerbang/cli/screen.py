@@ -9,6 +9,8 @@ from typing import Any, Final, TextIO
 
 import orjson
 
+from gerbang.cli.safe_text import json_safe
+
 STYLES: Final = {
     "bold": "1",
     "dim": "2",
@@ -75,8 +77,9 @@ class Screen:
             self.write("\n")
 
     def document(self, value: Any) -> None:
-        """Print a JSON document on one line."""
-        self.write(orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode() + "\n")
+        """Print a JSON document on one line. What a terminal would obey or hide stands as its escape."""
+        text = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        self.write(json_safe(text) + "\n")
 
     def note(self, text: str) -> None:
         """Print a line to standard error."""
