@@ -11,6 +11,11 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 MAX_LINES = 40
 
 PRINTS = {
+    "approve_later.py": [
+        "pending - This call waits for a person's approval. It has not run.",
+        "ok sent to ana@example.org: hello",
+        "APPROVER_REFUSED - boss refused this call: one is enough",
+    ],
     "local.py": [
         "> Hitung 25 * 4 + 10",
         "hitung {'ekspresi': '25 * 4 + 10'}",
