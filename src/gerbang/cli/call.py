@@ -1,5 +1,7 @@
 """`gerbang call`: one tool, once, through the gate."""
 
+import contextlib
+import sys
 from typing import Annotated
 
 import typer
@@ -46,8 +48,9 @@ async def _call(
     settings: Settings, tool: str, arguments: dict[str, object], extra: list[str], *, as_json: bool
 ) -> Exit:
     screen = Screen.standard()
-    async with street.gateway(settings, screen, extra) as gate:
-        result = await gate.call(tool, arguments)
+    with contextlib.redirect_stdout(sys.stderr):  # what a tool prints is no part of the answer
+        async with street.gateway(settings, screen, extra) as gate:
+            result = await gate.call(tool, arguments)
     if as_json:
         screen.document(result.as_dict())
     else:

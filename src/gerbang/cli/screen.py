@@ -46,6 +46,9 @@ class Screen:
     def standard(cls, environ: Mapping[str, str] = os.environ) -> "Screen":
         """Return the screen of this process. `NO_COLOR` and `TERM=dumb` are honoured."""
         plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
+        for name in ("stdin", "stdout", "stderr"):
+            if getattr(sys, name) is None:  # closed by whoever started us, as cron does
+                setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
         out_tty, err_tty = sys.stdout.isatty(), sys.stderr.isatty()
         return cls(
             sys.stdout,

@@ -15,6 +15,8 @@ _HEADER: Final = b"SQLite format 3\x00"
 _RETRY_S: Final = 0.01
 _STATEMENTS: Final = 64
 
+_KEY_BYTES: Final = 32
+
 
 def open_writer(path: Path, timeout_s: float) -> sqlite3.Connection:
     """Return the connection that writes: WAL, synced to disk at each commit, schema up to date.
@@ -108,13 +110,35 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
         raise StoreUnavailable(
             f"The file {path} is the database of another program. Name another place with `sqlite:PATH`."
         )
-    (version,) = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
+    version = _own_value(connection, path, "schema_version")
+    key = _own_value(connection, path, "secret_key")
+    if type(version) is not int or version < 1 or type(key) is not bytes or len(key) != _KEY_BYTES:
+        raise _damaged(path)
     if version > VERSION:
         raise StoreTooNew(
             f"The store {path} has format {version}, this program knows formats up to {VERSION}. It was left "
             "as it is. Update gerbang, or name another place with `sqlite:PATH`."
         )
-    return int(version)
+    return version
+
+
+def _own_value(connection: sqlite3.Connection, path: Path, name: str) -> object:
+    """Return one of the store's facts about itself."""
+    try:
+        row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    except sqlite3.OperationalError:
+        row = None
+    if row is None:
+        raise _damaged(path)
+    value: object = row[0]
+    return value
+
+
+def _damaged(path: Path) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"The store {path} is damaged: what it says of itself is missing or wrong. Restore it from a copy, "
+        "or name another place with `sqlite:PATH`."
+    )
 
 
 def _use_wal(connection: sqlite3.Connection, path: Path, timeout_s: float) -> None:
@@ -145,7 +169,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('schema_version', ?)", (VERSION,))
-        connection.execute("INSERT OR IGNORE INTO meta VALUES ('secret_key', ?)", (os.urandom(32),))
+        connection.execute("INSERT OR IGNORE INTO meta VALUES ('secret_key', ?)", (os.urandom(_KEY_BYTES),))
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
