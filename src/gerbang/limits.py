@@ -23,7 +23,7 @@ MAX_CODE_TEXT: Final = 500
 RESULT_MAX_CHARS: Final = 16_000
 """Default cap of one tool result as the model sees it."""
 RESULT_STORE_BYTES: Final = 4_194_304
-"""A result whose JSON is larger than this is refused with OUTPUT_SHAPE instead of being stored (a text is cut)."""
+"""A result whose JSON is larger than this is refused with OUTPUT_SHAPE; a text is cut."""
 TOOL_TIMEOUT_S: Final = 30.0
 """Default time-out of one tool call."""
 RUN_DEADLINE_S: Final = 600.0
