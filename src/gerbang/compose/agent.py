@@ -23,7 +23,8 @@ from gerbang.limits import (
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile, profile_named
 from gerbang.ports import Model, Secrets
-from gerbang.runtime.driver import RunDriver, RunSettings, new_run_id
+from gerbang.runtime.driver import RunDriver
+from gerbang.runtime.run_settings import RunSettings, new_run_id
 from gerbang.runtime.session import RunMemory
 from gerbang.values import LOCAL, Message, Principal, ToolCall
 from gerbang.values.text import clean_text

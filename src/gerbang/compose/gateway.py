@@ -23,13 +23,14 @@ from gerbang.policy.rules import DenyAll
 from gerbang.ports import ApproverLike, Clock, Secrets, Store, Tool
 from gerbang.ports import Policy as PolicyPort
 from gerbang.runtime import refusals
-from gerbang.runtime.approvals import Approvals, decide_row, edit, not_json
+from gerbang.runtime.approvals import Approvals
 from gerbang.runtime.batching import run_batch
 from gerbang.runtime.bodies import event, refused_body
-from gerbang.runtime.driver import new_run_id
 from gerbang.runtime.executor import Executor
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.guarded import GuardedTool
+from gerbang.runtime.requests import decide_row, edit, not_json
+from gerbang.runtime.run_settings import new_run_id
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.threads import SyncPool
 from gerbang.runtime.writing import write

@@ -55,16 +55,7 @@ def make_contract(
     _check_bounds(where, timeout_s, result_max_chars, cost_units)
     keyed, hidden = _names(natural_key, "natural_key", where), _names(sensitive, "sensitive", where)
     filled, wanted = _names(runtime_fields, "runtime_fields", where), _names(intents, "intents", where)
-    known = closed["properties"].keys()
-    for label, fields in (("natural_key", keyed), ("sensitive", hidden)):
-        for field in fields:
-            if field not in known:
-                raise ContractError(f"{where}: {label} names {field!r}, which is not a parameter.")
-    for field in filled:
-        if field in known or field in closed.get("required", ()):
-            raise ContractError(
-                f"{where}: {field!r} is filled by the runtime: it cannot be a parameter as well."
-            )
+    _check_fields(closed, where, {"natural_key": keyed, "sensitive": hidden}, filled)
     contract = Contract(
         name=name,
         risk=_risk(risk, where),
@@ -83,6 +74,22 @@ def make_contract(
         secrets=_secrets(secrets, where),
     )
     return replace(contract, digest=_digest(contract, where))
+
+
+def _check_fields(
+    schema: dict[str, Any], where: str, named: Mapping[str, Iterable[str]], filled: Iterable[str]
+) -> None:
+    """Refuse fields that are named but no parameters, and those of the runtime that are."""
+    known = schema["properties"].keys()
+    for label, fields in named.items():
+        for field in fields:
+            if field not in known:
+                raise ContractError(f"{where}: {label} names {field!r}, which is not a parameter.")
+    for field in filled:
+        if field in known or field in schema.get("required", ()):
+            raise ContractError(
+                f"{where}: {field!r} is filled by the runtime: it cannot be a parameter as well."
+            )
 
 
 def close_objects(schema: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import json
 import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,10 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang.approval.machine import ApprovalEvent, ApprovalState, advance, binding
-from gerbang.audit.redact import redact
-from gerbang.contract.catalogue import Entry
-from gerbang.contract.check import check
-from gerbang.errors import StoreError, UsageError
+from gerbang.errors import StoreError
 from gerbang.ledger import machine as ledger
 from gerbang.ledger.machine import LedgerEvent
 from gerbang.ports import ApprovalAnswer, ApprovalRequest, ApproverLike, Clock, Store
@@ -22,18 +18,17 @@ from gerbang.runtime import refusals
 from gerbang.runtime.bodies import event, refused_body, shown_input
 from gerbang.runtime.events import ApprovalNeeded
 from gerbang.runtime.preview import preview, visible
+from gerbang.runtime.requests import arguments_of, decide_row, edit, is_answer, not_json, said_text
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import write
-from gerbang.values import CallError, Principal, Proposal
-from gerbang.values.canonical import NotCanonical, canonical, digest
+from gerbang.values import CallError
+from gerbang.values.canonical import digest
 from gerbang.values.record import ApprovalRow, Batch, CallRow, CallState
-from gerbang.values.text import clean_text
 
 if TYPE_CHECKING:
-    from gerbang.runtime.gate import Ticket
+    from gerbang.runtime.ticket import Ticket
 
 _LIFETIME_S = 86_400.0
-_SAID_CHARS = 500
 
 
 class Verdict(Struct, frozen=True, gc=False):
@@ -278,7 +273,7 @@ class Approvals:
             return ApprovalAnswer("approve", session.principal)
         if said is False:
             return ApprovalAnswer("refuse", session.principal)
-        return said if _sound(said) else refusals.approver_failed()
+        return said if is_answer(said) else refusals.approver_failed()
 
     async def _settle(
         self,
@@ -334,80 +329,10 @@ class Approvals:
         return event(kind, session.run_id, body)
 
 
-def arguments_of(canonical_json: bytes) -> dict[str, Any]:
-    """Return arguments from the JSON that was bound: a copy of our own, every digit kept."""
-    value: dict[str, Any] = json.loads(canonical_json)
-    return value
-
-
-def said_text(text: str) -> str:
-    """Return what a person wrote as it may be recorded and shown to a model: masked, clean, bounded."""
-    return clean_text(redact(text[: _SAID_CHARS * 2]))[:_SAID_CHARS]
-
-
-def _sound(said: Any) -> bool:
-    """Tell whether an approver's answer has the types that it promises."""
-    return (
-        type(said) is ApprovalAnswer
-        and said.verdict in ("approve", "refuse", "unavailable")
-        and type(said.by) is Principal
-        and type(said.reason) is str
-        and (said.arguments is None or type(said.arguments) is dict)
-    )
-
-
 def _asker(session: RunSession) -> str:
     """Return a digest of who asks and what for: an approval is for them alone."""
     who = session.principal
     return digest(["asker", who.user, who.tenant, who.agent, session.purpose]).removeprefix("sha256:")
-
-
-def not_json(arguments: dict[str, Any]) -> str:
-    """Return why the arguments that a person wrote are no JSON; empty when they are."""
-    try:
-        canonical(arguments)
-    except NotCanonical as error:
-        return f"at {error.path or 'the top'}: {error}"
-    return ""
-
-
-def edit(
-    approval: ApprovalRow, entry: Entry, arguments: dict[str, Any], policy_version: str
-) -> ApprovalRow | CallError:
-    """Return the request with other arguments, bound to them; or what is wrong with them.
-
-    They are checked now, and pass every layer again when the approval is used.
-    """
-    proposal = Proposal(approval.run_id, "approval", 0, approval.key[:12], approval.tool, arguments)
-    call = check(entry, proposal)
-    if isinstance(call, CallError):
-        return call
-    asked = arguments_of(approval.arguments)
-    moved = [name for name in entry.contract.natural_key if asked.get(name) != call.arguments.get(name)]
-    if moved:
-        return CallError(
-            "validation_error",
-            "IDENTITY_CHANGED",
-            f"An edit may not change {', '.join(moved)}: it names the effect. Refuse this call instead.",
-        )
-    bound = binding(
-        key=approval.key,
-        arguments=call.canonical,
-        contract=entry.contract.digest,
-        policy_version=policy_version,
-    )
-    whose = approval.binding.rpartition(".")[0]
-    return replace(approval, arguments=call.canonical, binding=f"{whose}.{bound}")
-
-
-def decide_row(
-    approval: ApprovalRow, what: ApprovalEvent, by: str | None, note: str, at: float
-) -> ApprovalRow:
-    """Return the approval after an event. Raises UsageError when it was decided before."""
-    state = advance(approval.state, what)
-    if state is None:
-        raise UsageError(f"Approval {approval.approval_id} is {approval.state} already; nothing was changed.")
-    return replace(approval, state=state, decided_by=by, decided_at=at, note=said_text(note))
 
 
 def _needed(ticket: "Ticket", approval: ApprovalRow) -> Any:

@@ -1,17 +1,13 @@
 """Driving one run: the loop machine says what comes next, this does it."""
 
 import asyncio
-import secrets
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang import parse
-from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import ModelFault
 from gerbang.limits import CHARS_PER_TOKEN
 from gerbang.loop.context import Transcript
@@ -40,7 +36,9 @@ from gerbang.runtime.bodies import (
 )
 from gerbang.runtime.events import Notice, RunResult, ToolCalled, ToolFinished
 from gerbang.runtime.gate import Gate
+from gerbang.runtime.offered import offered
 from gerbang.runtime.reading import Answer, Asked, read_answer
+from gerbang.runtime.run_settings import RunSettings
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import write
 from gerbang.values import Message, Proposal, Result, ToolCall
@@ -51,21 +49,6 @@ from gerbang.values.record import AnswerRow, Batch, CallState, RunRow, RunState
 _ENCODER = msgspec.json.Encoder()
 _RESERVE_TOKENS = 1_024
 _NOTHING = parse.Offered(None)
-_READY: "WeakKeyDictionary[Catalogue, parse.Offered]" = WeakKeyDictionary()
-
-
-class RunSettings(Struct, frozen=True, gc=False):
-    """Limits and manners of a run. Times in seconds."""
-
-    max_steps: int
-    max_parallel: int
-    stream: bool
-    model_timeout_s: float
-    context_tokens: int
-    dialect: str
-    text_protocol: bool
-    deadline_s: float | None = None
-    temperature: float | None = None
 
 
 class RunDriver:
@@ -88,7 +71,7 @@ class RunDriver:
         self._session = session
         self._settings = settings
         self._specs = session.catalogue.specs
-        self._offered = _offered(session.catalogue)
+        self._offered = offered(session.catalogue)
         self._transcript: Transcript
         self._answer: Answer | None = None
         self._proposals: list[Proposal] = []
@@ -415,16 +398,3 @@ def _plain(result: Result) -> str:
         return result.error.message
     value: Any = result.value
     return value if isinstance(value, str) else _ENCODER.encode(value).decode()
-
-
-def _offered(catalogue: Catalogue) -> parse.Offered:
-    """Return what the parser knows of the catalogue's tools; worked out once for all runs."""
-    found = _READY.get(catalogue)
-    if found is None:
-        found = _READY[catalogue] = parse.Offered(catalogue.schemas)
-    return found
-
-
-def new_run_id() -> str:
-    """Return a new run id, hard to guess."""
-    return f"run_{secrets.token_hex(10)}"

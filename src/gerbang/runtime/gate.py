@@ -9,52 +9,29 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang.approval.grant import AuthorisedCall, authorise
-from gerbang.contract.catalogue import Entry
 from gerbang.contract.check import check, unknown_tool
 from gerbang.errors import StoreError, UsageError
 from gerbang.ledger.keys import Fingerprints, caller_key, natural_key, runtime_key
 from gerbang.policy.input import PolicyInput
 from gerbang.ports import Clock, Policy, Store
 from gerbang.runtime import refusals
-from gerbang.runtime.approvals import Approvals, Verdict, arguments_of
+from gerbang.runtime.approvals import Approvals, Verdict
 from gerbang.runtime.events import Decided
 from gerbang.runtime.executor import Execution, Executor
 from gerbang.runtime.present import show_error
 from gerbang.runtime.records import Records
+from gerbang.runtime.requests import arguments_of
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.values import CallContext, CallError, Decision, Outcome, Proposal, Result, ValidCall
 from gerbang.values.record import CallRow, CallState, RunState
 
 Waiting = Callable[[], None]
 _CLOSING_S = 5.0
 _VERDICTS = frozenset({"allow", "ask", "deny"})
-
-
-class Ticket:
-    """A valid call on its way through the gate, with the names it goes by in the store."""
-
-    __slots__ = ("call", "decision", "entry", "fingerprint", "key", "natural")
-
-    def __init__(
-        self, call: ValidCall, entry: Entry, decision: Decision, key: str, mark: str, natural: bool
-    ) -> None:
-        self.call = call
-        self.entry = entry
-        self.decision = decision
-        self.key = key
-        self.fingerprint = mark
-        self.natural = natural
-
-
-class Refusal(Struct, frozen=True, gc=False):
-    """A proposal that does not become a call: the error, and the decision when the policy made one."""
-
-    error: CallError
-    decision: Decision | None = None
 
 
 class Gate:

@@ -22,7 +22,7 @@ from gerbang.values.record import Batch, CallRow, CallState, Committed, RunState
 
 if TYPE_CHECKING:
     from gerbang.runtime.approvals import Verdict
-    from gerbang.runtime.gate import Ticket
+    from gerbang.runtime.ticket import Ticket
 
 _ERRORS = msgspec.json.Encoder()
 _AFTER = {

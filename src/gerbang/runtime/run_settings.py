@@ -1,0 +1,24 @@
+"""Limits and manners of one run, and its name."""
+
+import secrets
+
+from msgspec import Struct
+
+
+class RunSettings(Struct, frozen=True, gc=False):
+    """Limits and manners of a run. Times in seconds."""
+
+    max_steps: int
+    max_parallel: int
+    stream: bool
+    model_timeout_s: float
+    context_tokens: int
+    dialect: str
+    text_protocol: bool
+    deadline_s: float | None = None
+    temperature: float | None = None
+
+
+def new_run_id() -> str:
+    """Return a new run id, hard to guess."""
+    return f"run_{secrets.token_hex(10)}"
