@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from gerbang.values import CallContext, Decision, Principal, Result
+from gerbang.values import CallContext, Decision, Principal
 from gerbang.values.model import ModelEvent, ModelRequest
 from gerbang.values.record import (
     AnswerRow,
@@ -233,9 +233,3 @@ class SecretStore(Secrets, Protocol):
     def remove(self, name: str) -> bool:
         """Remove a value; False when there is none of that name."""
         ...
-
-
-Emit = Callable[[Any], None]
-"""Receives events of a running agent; must not block."""
-
-OnResult = Callable[[Result], None]

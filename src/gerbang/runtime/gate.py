@@ -129,15 +129,13 @@ class Gate:
         contract = call.contract
         tenant = session.principal.tenant
         mark = self._fingerprints.of(contract.name, call.canonical)
-        natural = False
         if key is not None:
             name = caller_key(tenant, session.principal.user, key)
         elif contract.natural_key:
             name = natural_key(tenant, contract.name, contract.natural_key, call.arguments)
-            natural = True
         else:
             name = runtime_key(tenant, session.run_id, proposal.step_id, proposal.ordinal)
-        return Ticket(call, entry, decision, name, mark, natural)
+        return Ticket(call, entry, decision, name, mark)
 
     def _decide(self, session: RunSession, call: ValidCall) -> Decision:
         budget = session.budget
@@ -201,14 +199,10 @@ class Gate:
                 error = call if isinstance(call, CallError) else refusals.denied(decision)
                 return await self._refuse(session, proposal, error, ticket, verdict)
             mark = self._fingerprints.of(call.contract.name, call.canonical)
-            ticket = Ticket(
-                call, ticket.entry, replace(decision, decision="ask"), ticket.key, mark, ticket.natural
-            )
+            ticket = Ticket(call, ticket.entry, replace(decision, decision="ask"), ticket.key, mark)
         else:  # run what was bound, not an object that others held while a person thought
             call = replace(ticket.call, arguments=arguments_of(ticket.call.canonical))
-            ticket = Ticket(
-                call, ticket.entry, ticket.decision, ticket.key, ticket.fingerprint, ticket.natural
-            )
+            ticket = Ticket(call, ticket.entry, ticket.decision, ticket.key, ticket.fingerprint)
         bound = self._approvals.binding(session, ticket)
         grant = authorise(
             ticket.call,

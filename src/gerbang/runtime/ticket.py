@@ -9,17 +9,14 @@ from gerbang.values import CallError, Decision, ValidCall
 class Ticket:
     """A valid call on its way through the gate, with the names it goes by in the store."""
 
-    __slots__ = ("call", "decision", "entry", "fingerprint", "key", "natural")
+    __slots__ = ("call", "decision", "entry", "fingerprint", "key")
 
-    def __init__(
-        self, call: ValidCall, entry: Entry, decision: Decision, key: str, mark: str, natural: bool
-    ) -> None:
+    def __init__(self, call: ValidCall, entry: Entry, decision: Decision, key: str, mark: str) -> None:
         self.call = call
         self.entry = entry
         self.decision = decision
         self.key = key
         self.fingerprint = mark
-        self.natural = natural
 
 
 class Refusal(Struct, frozen=True, gc=False):
