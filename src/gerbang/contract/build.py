@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from gerbang.contract.schema import compile_schema
@@ -11,6 +12,7 @@ from gerbang.errors import ContractError
 from gerbang.limits import RESULT_MAX_CHARS, TOOL_TIMEOUT_S
 from gerbang.values import Contract, RiskClass
 from gerbang.values.canonical import NotCanonical, digest
+from gerbang.values.contract_parts import Exposure
 from gerbang.values.secret import NAME_RULE, is_secret_name
 
 _MAX_TIMEOUT_S: Final = 86_400.0
@@ -67,7 +69,7 @@ def make_contract(
         runtime_fields=frozenset(filled),
         natural_key=keyed,
         sensitive=frozenset(hidden),
-        intents=frozenset(wanted),
+        expose=Exposure(intents=frozenset(wanted)),
         cost_units=float(cost_units),
         origin=where,
         annotations=dict(annotations or {}),
@@ -190,24 +192,25 @@ def _risk(risk: str | RiskClass | None, where: str) -> RiskClass:
         raise ContractError(f"{where}: {said}. Use one of: {', '.join(RiskClass)}.") from None
 
 
+_JSON: Final = frozenset({"parameters", "returns", "annotations"})  # written as they are, or refused
+_DEFAULTS: Final = {
+    field.name: field.default
+    for field in msgspec.structs.fields(Contract)
+    if field.name not in ("origin", "digest")
+}
+
+
+def _short(value: Any) -> Any:
+    """Write whole seconds as integers: their canonical text is the same, and found much faster."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _digest(contract: Contract, where: str) -> str:
     facts = {
-        "name": contract.name,
-        "risk": str(contract.risk),
-        "description": contract.description,
-        "parameters": contract.parameters,
-        "returns": contract.returns,
-        "timeout_s": contract.timeout_s,
-        "runtime_fields": sorted(contract.runtime_fields),
-        "natural_key": list(contract.natural_key),
-        "sensitive": sorted(contract.sensitive),
-        "cost_units": contract.cost_units,
-        "result_max_chars": contract.result_max_chars,
-        "intents": sorted(contract.intents),
-        "annotations": dict(contract.annotations),
+        name: value if name in _JSON else _short(msgspec.to_builtins(value, order="sorted"))
+        for name, default in _DEFAULTS.items()
+        if (value := getattr(contract, name)) != default
     }
-    if contract.secrets:
-        facts["secrets"] = list(contract.secrets)
     try:
         return digest(facts)
     except NotCanonical as error:
