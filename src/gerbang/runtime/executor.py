@@ -1,7 +1,6 @@
 """Running a tool: the one place where effects happen, opened by a grant, closed by a time-out."""
 
 import asyncio
-import contextlib
 import logging
 import re
 import secrets
@@ -19,6 +18,7 @@ from gerbang.contract.check import output_findings
 from gerbang.errors import ToolError
 from gerbang.limits import MAX_CODE_TEXT
 from gerbang.ports import Tool
+from gerbang.runtime.body import Body, CancelledInside, TimeUp
 from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.output import Output, output_error, read_output
 from gerbang.runtime.threads import SyncPool, TooManyLate
@@ -26,7 +26,6 @@ from gerbang.values import CallError, Effect, Outcome
 from gerbang.values.failure import ERROR_TYPES
 from gerbang.values.text import clean_text
 
-_GRACE_S = 1.0
 _LOGGED_FRAMES = 8
 _LOG = logging.getLogger("gerbang.tools")
 _CODE = re.compile("[A-Z][A-Z0-9_]{0,63}")
@@ -52,7 +51,6 @@ class Executor:
         self._tools = tools
         self._pool = pool
         self._deadlines = Deadlines()
-        self._stubborn: set[asyncio.Future[Any]] = set()
 
     async def run(
         self, authorised: AuthorisedCall, entry: Entry, timeout_s: float, on_late: Late | None = None
@@ -63,91 +61,58 @@ class Executor:
         cancellation: what it says one day resolves the call. A grant that was used before runs nothing.
         """
         call = authorised.call
-        if not authorised.spend():
-            return _failed(call.contract.risk.is_read, _internal("This grant was used before."), "none")
         read = call.contract.risk.is_read
+        if not authorised.spend():
+            return _failed(read, _internal("This grant was used before."), "none")
         tool = self._tools[call.contract.name]
-        bodies: list[Any] = []
+        if tool.blocking:
+            return await self._in_thread(tool, authorised, entry, timeout_s, on_late)
         try:
-            if tool.blocking:
-                work = self._pool.submit(lambda: tool.invoke_sync(call.arguments, authorised.context))
-                settled = _wake_when_done(work)
-            else:
-                loop = asyncio.get_running_loop()
-                settled = loop.create_future()
-                work = loop.create_task(_body(tool, authorised, settled, bodies))
+            coroutine = tool.invoke(call.arguments, authorised.context)
+            returned = await Body(coroutine, self._deadlines, timeout_s)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        except TimeUp:
+            return _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
+        except CancelledInside:
+            return _failed(read, _internal("The tool was cancelled from inside."), "unknown")
+        except BaseException as error:  # a tool may raise anything, the end of the program included
+            return _read(_raised, error, read)
+        return _read(_returned, returned, entry, read)
+
+    async def _in_thread(
+        self, tool: Tool, authorised: AuthorisedCall, entry: Entry, timeout_s: float, on_late: Late | None
+    ) -> Execution:
+        """Run a blocking tool. A thread cannot be ended: past its time its result is late."""
+        arguments, read = authorised.call.arguments, authorised.call.contract.risk.is_read
+        try:
+            work = self._pool.submit(lambda: tool.invoke_sync(arguments, authorised.context))
         except TooManyLate:
             return _failed(read, _too_many(), "none")
         try:
-            in_time = await self._settle(work, settled, timeout_s)
+            in_time = await self._settle(work, timeout_s)
         except asyncio.CancelledError:
-            await self._abandon(work, tool.blocking, bodies)
-            if on_late is not None and not read and not work.done():
-                on_late(work)
+            self._abandon(work, read, on_late)
             raise
         if not in_time:
-            await self._abandon(work, tool.blocking, bodies)
-            if on_late is not None and not read and not work.done():
-                on_late(work)
+            self._abandon(work, read, on_late)
             return _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
-        return self._read(work, entry, read)
+        return _read(_finished, work, entry, read)
+
+    def _abandon(self, work: "asyncio.Future[Any]", read: bool, on_late: Late | None) -> None:
+        self._pool.abandon(work)
+        if on_late is not None and not read and not work.done():
+            on_late(work)
 
     def late_result(self, work: "asyncio.Future[Any]", entry: Entry) -> Execution | None:
         """Return what abandoned work came to in the end; None when its effect is still not known."""
-        execution = self._read(work, entry, False)
+        execution = _read(_finished, work, entry, False)
         return None if execution.outcome.state == "UNCERTAIN" else execution
 
-    def _read(self, work: "asyncio.Future[Any]", entry: Entry, read: bool) -> Execution:
-        """Look at what came back. The objects are the tool's own and may do anything when looked at."""
-        try:
-            return self._result(work, entry, read)
-        except (KeyboardInterrupt, MemoryError):
-            raise
-        except BaseException:  # even asking for a class or a text may raise
-            return _failed(read, _internal("The tool's result could not be read."), "unknown")
-
-    def _result(self, work: "asyncio.Future[Any]", entry: Entry, read: bool) -> Execution:
-        if work.cancelled():
-            return _failed(read, _internal("The tool was cancelled from inside."), "unknown")
-        error = work.exception()
-        if error is not None:
-            return _raised(error, read)
-        output = read_output(work.result())
-        if isinstance(output, str):
-            return Execution(Outcome("FAILED" if read else "SUCCEEDED", error=output_error(output, not read)))
-        fields = output_findings(entry, output.value)
-        if fields:
-            error_value = output_error(
-                f"The result of {entry.contract.name} breaks its own contract.", not read
-            )
-            return Execution(Outcome("FAILED" if read else "SUCCEEDED", error=error_value), output)
-        return Execution(Outcome("SUCCEEDED", output.value), output)
-
-    async def _abandon(self, work: "asyncio.Future[Any]", blocking: bool, bodies: list[Any]) -> None:
-        """End a coroutine tool, or count a thread as late.
-
-        A coroutine that swallows its cancellation is closed: that it cannot swallow and go on.
-        """
-        if blocking:
-            self._pool.abandon(work)
-            return
-        work.cancel()
-        if not await self._settle(work, _wake_when_done(work), _GRACE_S):
-            for body in bodies:
-                with contextlib.suppress(Exception):  # what it says to that is its own
-                    body.close()
-            work.cancel()
-            if not await self._settle(work, _wake_when_done(work), _GRACE_S):
-                self._stubborn.add(work)
-                work.add_done_callback(self._stubborn.discard)
-                return
-        if not work.cancelled():
-            work.exception()
-
-    async def _settle(
-        self, work: "asyncio.Future[Any]", settled: "asyncio.Future[None]", timeout_s: float
-    ) -> bool:
+    async def _settle(self, work: "asyncio.Future[Any]", timeout_s: float) -> bool:
         """Wait until the work is done, or the time is up. Unlike wait_for, it neither cancels nor raises."""
+        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        work.add_done_callback(lambda _: _set(settled))
         number = self._deadlines.add(timeout_s, lambda: _set(settled))
         try:
             await settled
@@ -156,28 +121,9 @@ class Executor:
         return work.done()
 
     async def aclose(self) -> None:
-        """Cancel what refused to end, once more, and let idle threads go."""
-        for work in list(self._stubborn):
-            work.cancel()
+        """Let idle threads go."""
         self._deadlines.close()
         self._pool.close()
-
-
-async def _body(
-    tool: Tool, authorised: AuthorisedCall, settled: "asyncio.Future[None]", bodies: list[Any]
-) -> Any:
-    """Run the tool and wake the waiting gate in the same turn of the event loop.
-
-    `bodies` gets the tool's coroutine, for the case that it has to be closed.
-    """
-    try:
-        body = tool.invoke(authorised.call.arguments, authorised.context)
-        bodies.append(body)
-        return await body
-    except SystemExit:  # a tool may end itself, not the program
-        raise RuntimeError("the tool raised SystemExit") from None
-    finally:
-        _set(settled)
 
 
 def _set(settled: "asyncio.Future[None]") -> None:
@@ -185,10 +131,33 @@ def _set(settled: "asyncio.Future[None]") -> None:
         settled.set_result(None)
 
 
-def _wake_when_done(work: "asyncio.Future[Any]") -> "asyncio.Future[None]":
-    settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    work.add_done_callback(lambda _: _set(settled))
-    return settled
+def _read(look: Callable[..., Execution], *what: Any) -> Execution:
+    """Look at what came back. The objects are the tool's own and may do anything when looked at."""
+    try:
+        return look(*what)
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException:  # even asking for a class or a text may raise
+        read: bool = what[-1]
+        return _failed(read, _internal("The tool's result could not be read."), "unknown")
+
+
+def _finished(work: "asyncio.Future[Any]", entry: Entry, read: bool) -> Execution:
+    if work.cancelled():
+        return _failed(read, _internal("The tool was cancelled from inside."), "unknown")
+    error = work.exception()
+    return _returned(work.result(), entry, read) if error is None else _raised(error, read)
+
+
+def _returned(value: Any, entry: Entry, read: bool) -> Execution:
+    output = read_output(value)
+    if isinstance(output, str):
+        return Execution(Outcome("FAILED" if read else "SUCCEEDED", error=output_error(output, not read)))
+    fields = output_findings(entry, output.value)
+    if fields:
+        error_value = output_error(f"The result of {entry.contract.name} breaks its own contract.", not read)
+        return Execution(Outcome("FAILED" if read else "SUCCEEDED", error=error_value), output)
+    return Execution(Outcome("SUCCEEDED", output.value), output)
 
 
 def _raised(error: BaseException, read: bool) -> Execution:

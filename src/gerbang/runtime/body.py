@@ -1,0 +1,132 @@
+"""A coroutine tool, driven inside its call's own task: a second task for every call would double the cost.
+
+Driving it by hand keeps what a task of its own gives: context variables that it sets stay its own, and what
+swallows its cancellation is left behind.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Generator
+from contextvars import copy_context
+from typing import Any
+
+from gerbang.runtime.deadlines import Deadlines
+
+_GRACE_S = 1.0
+_STUBBORN: set[Coroutine[Any, Any, Any]] = set()  # letting go of them would close them again, in vain
+
+
+class TimeUp(Exception):
+    """The tool was not done in time; it has been cancelled, or left."""
+
+
+class CancelledInside(Exception):
+    """The tool raised CancelledError, and nobody had cancelled it."""
+
+
+class Body:
+    """Await it once. It returns what the tool returns, and raises what the tool raises.
+
+    After the time-out, and when its task is cancelled, the tool gets a CancelledError and a second to clean
+    up; then it is closed, and left if it does not even end by that. Raises TimeUp and CancelledInside; a
+    cancellation from outside is always raised, whatever the tool makes of it. Cancellations are told apart
+    as structured code does it, by counting (`asyncio.Task.cancelling`), so that a tool may use
+    `asyncio.timeout` and task groups. A tool that cancels its current task cancels the call.
+    """
+
+    __slots__ = (
+        "_before",
+        "_coroutine",
+        "_deadlines",
+        "_expired",
+        "_grace",
+        "_leave",
+        "_own",
+        "_task",
+        "_timeout_s",
+    )
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], deadlines: Deadlines, timeout_s: float) -> None:
+        self._coroutine = coroutine
+        self._deadlines = deadlines
+        self._timeout_s = timeout_s
+        self._task: asyncio.Task[Any]
+        self._before = self._own = self._grace = 0
+        self._expired = self._leave = False
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        run, send = copy_context().run, self._coroutine.send
+        try:
+            waited = run(send, None)
+        except StopIteration as done:  # it never had to wait
+            return done.value
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - only a task gets here
+        self._task, self._before = task, task.cancelling()
+        alarm = self._deadlines.add(self._timeout_s, self._time_up)
+        try:
+            while True:
+                try:
+                    given = yield waited
+                except asyncio.CancelledError as error:
+                    if self._interrupted():
+                        break
+                    waited = run(self._coroutine.throw, error)
+                    self._begin_grace()
+                else:
+                    waited = run(send, given)
+        except StopIteration as done:
+            self._check_end()
+            return done.value
+        except asyncio.CancelledError:
+            self._check_end()
+            raise CancelledInside from None
+        except BaseException:
+            self._check_end()
+            raise
+        finally:
+            self._deadlines.remove(alarm)
+            self._deadlines.remove(self._grace)
+        self._close(run)
+        self._check_end()
+        raise TimeUp
+
+    def _interrupted(self) -> bool:
+        """Take back the cancellations that the alarms made; tell whether the tool is to be left."""
+        while self._own:
+            self._own -= 1
+            self._task.uncancel()
+        return self._leave
+
+    def _begin_grace(self) -> None:
+        if not self._grace and (self._expired or self._task.cancelling() > self._before):
+            self._grace = self._deadlines.add(_GRACE_S, self._grace_over)
+
+    def _time_up(self) -> None:
+        if not self._grace:
+            self._expired = True
+            self._wake()
+
+    def _grace_over(self) -> None:
+        self._grace = 0
+        if self._expired or self._task.cancelling() > self._before:  # else it had cancelled itself only
+            self._leave = True
+            self._wake()
+
+    def _wake(self) -> None:
+        """Interrupt the wait. The only way is a cancellation; it is taken back when it arrives."""
+        self._own += 1
+        self._task.cancel()
+
+    def _check_end(self) -> None:
+        """Raise what counts more than whatever the tool ended with."""
+        self._interrupted()
+        if self._task.cancelling() > self._before:
+            raise asyncio.CancelledError from None
+        if self._expired:
+            raise TimeUp from None
+
+    def _close(self, run: Any) -> None:
+        try:
+            run(self._coroutine.close)
+        except BaseException:  # it goes on even now; whatever it says to that is its own
+            _STUBBORN.add(self._coroutine)
