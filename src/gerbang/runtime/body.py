@@ -5,7 +5,7 @@ swallows its cancellation is left behind.
 """
 
 import asyncio
-from collections.abc import Coroutine, Generator
+from collections.abc import Coroutine, Generator, Iterator
 from contextvars import copy_context
 from typing import Any
 
@@ -39,7 +39,9 @@ class Body:
         "_deadlines",
         "_expired",
         "_grace",
+        "_groups",
         "_leave",
+        "_owed",
         "_own",
         "_task",
         "_timeout_s",
@@ -50,7 +52,8 @@ class Body:
         self._deadlines = deadlines
         self._timeout_s = timeout_s
         self._task: asyncio.Task[Any]
-        self._before = self._own = self._grace = 0
+        self._before = self._own = self._owed = self._grace = 0
+        self._groups: set[int] = set()
         self._expired = self._leave = False
 
     def __await__(self) -> Generator[Any, Any, Any]:
@@ -70,6 +73,7 @@ class Body:
                 except asyncio.CancelledError as error:
                     if self._interrupted():
                         break
+                    self._note_group()
                     waited = run(self._coroutine.throw, error)
                     self._begin_grace()
                 else:
@@ -78,6 +82,7 @@ class Body:
             self._check_end()
             return done.value
         except asyncio.CancelledError:
+            self._owed = 0  # it did not get over it
             self._check_end()
             raise CancelledInside from None
         except BaseException:
@@ -97,8 +102,22 @@ class Body:
             self._task.uncancel()
         return self._leave
 
+    def _note_group(self) -> None:
+        """Allow for a cancellation that a task group made of its own task, for a child that failed.
+
+        Before Python 3.13 a group that waits for its children never takes that one back.
+        """
+        groups = {id(group) for group in _groups(self._coroutine) if group._parent_cancel_requested}
+        if not groups <= self._groups:
+            self._groups |= groups
+            self._owed += 1
+
+    def _surplus(self) -> int:
+        """Return how many cancellations are neither ours nor a task group's."""
+        return self._task.cancelling() - self._before - self._owed
+
     def _begin_grace(self) -> None:
-        if not self._grace and (self._expired or self._task.cancelling() > self._before):
+        if not self._grace and (self._expired or self._surplus() > 0):
             self._grace = self._deadlines.add(_GRACE_S, self._grace_over)
 
     def _time_up(self) -> None:
@@ -108,7 +127,7 @@ class Body:
 
     def _grace_over(self) -> None:
         self._grace = 0
-        if self._expired or self._task.cancelling() > self._before:  # else it had cancelled itself only
+        if self._expired or self._surplus() > 0:  # else it had cancelled itself only
             self._leave = True
             self._wake()
 
@@ -120,8 +139,10 @@ class Body:
     def _check_end(self) -> None:
         """Raise what counts more than whatever the tool ended with."""
         self._interrupted()
-        if self._task.cancelling() > self._before:
+        if self._surplus() > 0:
             raise asyncio.CancelledError from None
+        while self._task.cancelling() > self._before:
+            self._task.uncancel()
         if self._expired:
             raise TimeUp from None
 
@@ -130,3 +151,14 @@ class Body:
             run(self._coroutine.close)
         except BaseException:  # it goes on even now; whatever it says to that is its own
             _STUBBORN.add(self._coroutine)
+
+
+def _groups(coroutine: Any) -> Iterator[Any]:
+    """Yield the task groups that the coroutine waits inside of, outermost first."""
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None)
+        if frame is not None:
+            group = frame.f_locals.get("self")
+            if isinstance(group, asyncio.TaskGroup):
+                yield group
+        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
