@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gerbang.errors import ConfigError, PolicyError
-from gerbang.values.yamltext import read_yaml
+from gerbang.values.yamltext import read_yaml, read_yaml_documents
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,11 @@ def test_plain_data(text: str, value: Any) -> None:
         ("a: !!set {x}", "tags are not allowed"),
         ("<<: {a: 1}", "f.yaml: line 1, column 1"),
         ("a:\n\t- x", "f.yaml: line 2, column 1"),
-        ("a: [1, 2", "f.yaml: line 1"),
+        ("a: [1, 2", "(while parsing a flow sequence from line 1, column 4)"),
+        ("a: !!str &x 1", "anchors and aliases are not allowed"),
+        ("a: =", "'=' can be read in two ways; quote it"),
+        ("- [a]\n- {[b]: c}", "line 2, column 4: keys must be text"),
+        ("a:\n" + "".join("  " * n + "- \n" for n in range(1, 120)), "the nesting is deeper than 100 levels"),
         ("a: 'x", "f.yaml: line 1"),
         ("a: b: c", "f.yaml: line 1, column 5"),
         ("a: 1\n---\nb: 2", "f.yaml: line 2"),
@@ -80,6 +84,17 @@ def test_refusals_name_the_place(text: str, says: str) -> None:
         read_yaml(text, "f.yaml")
     assert says in str(caught.value)
     assert len(str(caught.value)) < 400
+
+
+def test_documents_come_with_the_line_where_each_begins() -> None:
+    text = "# first\na: 1\n---\n# second\nb: [2]\n---\n---\nc: 3\n"
+    assert list(read_yaml_documents(text, "f.yaml")) == [
+        (2, {"a": 1}),
+        (3, {"b": [2]}),
+        (6, None),
+        (7, {"c": 3}),
+    ]
+    assert list(read_yaml_documents("", "f.yaml")) == []
 
 
 def test_a_huge_file_is_refused_before_it_is_read() -> None:
