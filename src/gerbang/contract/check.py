@@ -3,13 +3,17 @@
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from gerbang.contract.catalogue import Catalogue, Entry
 from gerbang.contract.coerce import coerce
+from gerbang.contract.fix import certain_fix
 from gerbang.contract.schema import findings, pointer
 from gerbang.limits import MAX_ARGUMENT_BYTES, MAX_CODE_TEXT, MAX_FINDINGS
 from gerbang.values import CallError, InvalidField, Proposal, ValidCall
 from gerbang.values.canonical import NotCanonical, canonical
+from gerbang.values.sentences import field as finding
+from gerbang.values.sentences import said
 
 
 def check(entry: Entry, proposal: Proposal) -> ValidCall | CallError:
@@ -21,13 +25,7 @@ def check(entry: Entry, proposal: Proposal) -> ValidCall | CallError:
         return proposal.fault
     arguments = proposal.arguments
     if not isinstance(arguments, dict):
-        return CallError(
-            "validation_error",
-            "WRONG_TYPE",
-            "The arguments must be one JSON object.",
-            recoverable=True,
-            suggested_fix="Send the arguments as an object with the tool's fields.",
-        )
+        return said("validation_error", "WRONG_TYPE", entry="WRONG_TYPE/arguments", recoverable=True)
     contract = entry.contract
     try:
         text = canonical(arguments)
@@ -55,17 +53,15 @@ def check(entry: Entry, proposal: Proposal) -> ValidCall | CallError:
 
 def unknown_tool(catalogue: Catalogue, name: str) -> CallError:
     """Return the error for a name that the catalogue does not have, with the nearest that it has."""
-    names = catalogue.names
     near = catalogue.nearest(name)
-    shown = near or tuple(sorted(names)[:20])
-    hint = f"Did you mean {near[0]}?" if near else "Use one of the listed tools."
-    return CallError(
+    entry = "TOOL_UNKNOWN/near" if near else "TOOL_UNKNOWN" if catalogue.names else "TOOL_UNKNOWN/none"
+    return said(
         "unknown_tool",
         "TOOL_UNKNOWN",
-        f"There is no tool called {name[:MAX_CODE_TEXT]!r}.",
+        {"name": repr(name[:MAX_CODE_TEXT]), "near": near[0] if near else ""},
+        entry=entry,
         recoverable=True,
-        suggested_fix=hint if names else "No tools are available: answer without one.",
-        available=shown,
+        available=near or tuple(sorted(catalogue.names)[:20]),
     )
 
 
@@ -79,38 +75,45 @@ def output_findings(entry: Entry, value: Any) -> tuple[InvalidField, ...]:
 def _invalid(entry: Entry, arguments: dict[str, Any]) -> CallError:
     fields, total = findings(entry.validator, arguments)
     codes = {field.code for field in fields}
-    more = f" (the first {MAX_FINDINGS} of {total})" if total > len(fields) else ""
-    names = ", ".join(field.path.removeprefix("/") or "arguments" for field in fields[:5])
-    missing = "MISSING_FIELD" in codes
     known = ", ".join(entry.contract.parameters["properties"]) or "none"
-    return CallError(
+    params: dict[str, str | int | float] = {
+        "tool": entry.contract.name,
+        "names": ", ".join(field.path.removeprefix("/") or "arguments" for field in fields[:5]),
+        "known": known[:500],
+        "shown": MAX_FINDINGS,
+        "total": total,
+    }
+    missing = "MISSING_FIELD" in codes
+    return said(
         "validation_error",
         "MISSING_FIELD" if missing else fields[0].code if fields else "SCHEMA_MISMATCH",
-        f"The arguments do not fit {entry.contract.name}{more}: {names}.",
+        params,
+        entry="arguments/many" if total > len(fields) else "arguments",
         recoverable=True,
-        suggested_fix=f"Mend the listed fields and send the call again. Fields of this tool: {known[:500]}.",
         invalid_fields=fields,
+        fix=certain_fix(entry, arguments, fields) or UNSET,
     )
 
 
 def _not_json(error: NotCanonical) -> CallError:
-    return CallError(
+    entry = "CALL_TOO_LARGE/members" if error.code == "CALL_TOO_LARGE" else error.code
+    return said(
         "validation_error",
         error.code,
-        str(error),
+        entry=entry,
+        message=str(error),
         recoverable=True,
-        suggested_fix="Send plain JSON values.",
         invalid_fields=(InvalidField(error.path, error.code, str(error)),),
     )
 
 
 def _too_large(size: int) -> CallError:
-    return CallError(
+    return said(
         "validation_error",
         "CALL_TOO_LARGE",
-        f"The arguments are {size} bytes; the limit is {MAX_ARGUMENT_BYTES}.",
+        {"size": size, "limit": MAX_ARGUMENT_BYTES},
+        entry="CALL_TOO_LARGE/bytes",
         recoverable=True,
-        suggested_fix="Send less, or in several calls.",
     )
 
 
@@ -120,17 +123,15 @@ def _runtime_owned(entry: Entry, arguments: dict[str, Any]) -> CallError:
     names = sorted(owned.intersection(arguments))
     rest = {name: value for name, value in arguments.items() if name not in owned}
     others = () if entry.validator.is_valid(rest) else findings(entry.validator, rest)[0]
-    return CallError(
+    fields = (
+        *(finding(pointer([name]), "RUNTIME_OWNED_FIELD", "runtime") for name in names),
+        *others[: MAX_FINDINGS - 1],
+    )
+    return said(
         "validation_error",
         "RUNTIME_OWNED_FIELD",
-        f"These fields are filled by the runtime and cannot be sent: {', '.join(names)}.",
+        {"names": ", ".join(names)},
         recoverable=True,
-        suggested_fix="Leave these fields out.",
-        invalid_fields=(
-            *(
-                InvalidField(pointer([name]), "RUNTIME_OWNED_FIELD", "Filled by the runtime.")
-                for name in names
-            ),
-            *others[: MAX_FINDINGS - 1],
-        ),
+        invalid_fields=fields,
+        fix=certain_fix(entry, arguments, fields) or UNSET,
     )

@@ -10,6 +10,7 @@ from gerbang.contract.recursion import branches, too_much_to_explain
 from gerbang.errors import ContractError
 from gerbang.limits import MAX_FINDINGS
 from gerbang.values import InvalidField
+from gerbang.values.sentences import field as finding
 
 _LINEAR: Final = jsonschema_rs.RegexOptions()
 _MAX_SCHEMA_BYTES: Final = 1_048_576
@@ -123,9 +124,7 @@ def _many(value: Any) -> bool:
     return False
 
 
-_TOO_DEEP_TO_EXPLAIN: Final = InvalidField(
-    "", "SCHEMA_MISMATCH", "Does not fit the schema. The value is nested too deeply to say where; send less."
-)
+_TOO_DEEP_TO_EXPLAIN: Final = finding("", "SCHEMA_MISMATCH", "deep")
 _CODES: Final = {
     "required": "MISSING_FIELD",
     "additionalProperties": "EXTRA_FIELD",
@@ -154,18 +153,17 @@ def _describe(error: Any) -> list[InvalidField]:
     path = pointer(error.instance_path)
     code = _CODES.get(kind, "SCHEMA_MISMATCH")
     if kind == "falseSchema":
-        return [InvalidField(path, code if path else "SCHEMA_MISMATCH", "Nothing is allowed here.")]
+        return [finding(path, code if path else "SCHEMA_MISMATCH", kind)]
     if code == "EXTRA_FIELD":
         return [
-            InvalidField(f"{path}/{pointer([name])[1:]}", code, "This field does not exist; leave it out.")
+            finding(f"{path}/{pointer([name])[1:]}", code, "additionalProperties")
             for name in error.kind.unexpected
         ]
     if kind == "required":
-        name = error.kind.property
-        return [InvalidField(f"{path}/{pointer([name])[1:]}", code, "This field is required.")]
+        return [finding(f"{path}/{pointer([error.kind.property])[1:]}", code, kind)]
     if kind in ("anyOf", "oneOf") and (types := _types_of_branches(error)):
-        return [InvalidField(path, "WRONG_TYPE", _type_sentence(types, error.instance))]
-    return [InvalidField(path, code, _sentence(kind, error))]
+        return [_wrong_type(path, types, error.instance)]
+    return [_finding(path, code, kind, error)]
 
 
 def _types_of_branches(error: Any) -> list[str]:
@@ -179,33 +177,28 @@ def _types_of_branches(error: Any) -> list[str]:
     return list(dict.fromkeys(types))
 
 
-def _type_sentence(types: Any, value: Any) -> str:
-    return f"Must be {' or '.join(str(name) for name in types)}, not {_type_name(value)}."
+def _wrong_type(path: str, types: Any, value: Any) -> InvalidField:
+    wanted = "|".join(str(name) for name in types)
+    return finding(path, "WRONG_TYPE", "type", wanted=wanted, given=_type_name(value))
 
 
-def _sentence(kind: str, error: Any) -> str:
+def _finding(path: str, code: str, kind: str, error: Any) -> InvalidField:
     detail = error.kind
     if kind == "type":
-        return _type_sentence(detail.types, error.instance)
+        return _wrong_type(path, detail.types, error.instance)
     if kind == "enum":
-        return f"Must be one of {_short(detail.options)}."
+        return finding(path, code, kind, options=_short(detail.options))
     if kind == "const":
-        return f"Must be {_short(detail.expected_value)}."
-    limit = getattr(detail, "limit", None)
-    words = {
-        "maxLength": f"Must have at most {limit} characters.",
-        "minLength": f"Must have at least {limit} characters.",
-        "maxItems": f"Must have at most {limit} items.",
-        "minItems": f"Must have at least {limit} items.",
-        "maximum": f"Must be at most {limit}.",
-        "minimum": f"Must be at least {limit}.",
-        "exclusiveMaximum": f"Must be less than {limit}.",
-        "exclusiveMinimum": f"Must be more than {limit}.",
-        "pattern": f"Must match the pattern {_short(getattr(detail, 'pattern', ''))}.",
-        "format": f"Must be a valid {getattr(detail, 'format', 'value')}.",
-        "multipleOf": f"Must be a multiple of {getattr(detail, 'multiple_of', 'the step')}.",
-    }
-    return words.get(kind, f"Does not fit the schema ({kind}).")
+        return finding(path, code, kind, value=_short(detail.expected_value))
+    if kind == "pattern":
+        return finding(path, code, kind, pattern=_short(detail.pattern))
+    if kind == "format":
+        return finding(path, code, kind, format=str(detail.format))
+    if kind == "multipleOf":
+        return finding(path, code, kind, step=str(detail.multiple_of))
+    if kind in _CODES:
+        return finding(path, code, kind, limit=str(detail.limit))
+    return finding(path, code, "other", keyword=kind)
 
 
 def _type_name(value: Any) -> str:

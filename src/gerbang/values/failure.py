@@ -30,12 +30,22 @@ ERROR_TYPES: Final = frozenset(
 )
 
 
+OWN_WORDS: Final = "-"
+"""`CallError.said` of a message that a tool wrote: it is shown as it is, in every language."""
+
+
 class InvalidField(Struct, frozen=True, gc=False, omit_defaults=True):
-    """One thing that is wrong with the arguments. `path` is a JSON Pointer, `` for the whole object."""
+    """One thing that is wrong with the arguments. `path` is a JSON Pointer, `` for the whole object.
+
+    `message` is English; `said` and `params` are what it is made of, so that `gerbang.values.sentences`
+    can say it in another language.
+    """
 
     path: str
     code: str
     message: str
+    said: str = ""
+    params: dict[str, str | int | float] = {}
 
 
 class CallError(Struct, frozen=True, gc=False, omit_defaults=False):
@@ -43,7 +53,9 @@ class CallError(Struct, frozen=True, gc=False, omit_defaults=False):
 
     `effect` tells whether the call changed anything. `recoverable` means that the model may mend the
     call and send it again. `suggested_fix` is one sentence for the model; `available` lists names to
-    choose from; `retry_after_ms` is a wait in milliseconds; `fix` a JSON Patch where the repair is certain.
+    choose from; `retry_after_ms` is a wait in milliseconds; `fix` a JSON Patch over the arguments, where the
+    repair is certain. The texts are English; `said` (the entry of the table of sentences, empty for the one
+    of the code, OWN_WORDS for a tool's own message) and `params` are what they are made of.
     """
 
     error_type: str
@@ -56,7 +68,15 @@ class CallError(Struct, frozen=True, gc=False, omit_defaults=False):
     fix: list[dict[str, Any]] | UnsetType = UNSET
     retry_after_ms: int | UnsetType = UNSET
     available: tuple[str, ...] | UnsetType = UNSET
+    said: str = ""
+    params: dict[str, str | int | float] = {}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the wire form: `status` first, optional members only when set."""
-        return {"status": "error", **to_builtins(self)}
+        wire: dict[str, Any] = {"status": "error", **to_builtins(self)}
+        del wire["said"], wire["params"]
+        wire["invalid_fields"] = tuple(
+            {"path": field.path, "code": field.code, "message": field.message}
+            for field in self.invalid_fields
+        )
+        return wire

@@ -1,0 +1,101 @@
+"""Errors as sentences: made in English from a code and its particulars, said again in another language."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from gerbang.values import sentences_en, sentences_id
+from gerbang.values.failure import OWN_WORDS, CallError, InvalidField
+from gerbang.values.reasons_id import REASONS
+from gerbang.values.sentence import Sentence
+
+Param = str | int | float
+_MORE_THAN: Final = "more than "
+_UNITS: Final = {"levels": "tingkat", "characters": "karakter"}
+
+
+def said(
+    error_type: str,
+    error_code: str,
+    params: Mapping[str, Param] | None = None,
+    *,
+    entry: str = "",
+    **members: Any,
+) -> CallError:
+    """Return an error with the English sentences of the table.
+
+    `params` fill the sentence; `entry` names one that is not called like the code (`CODE/variant`).
+    `members` are the other members of CallError; a given `message` or `suggested_fix` stays in place of the
+    table's English one. Raises KeyError for an entry that there is not: a fault of the program.
+    """
+    filled = dict(params or {})
+    text, fix = _filled(sentences_en.ERRORS[entry or error_code], filled)
+    members.setdefault("message", text)
+    members.setdefault("suggested_fix", fix)
+    return CallError(error_type, error_code, said=entry or error_code, params=filled, **members)
+
+
+def field(path: str, code: str, keyword: str, /, **params: Param) -> InvalidField:
+    """Return a finding about one field with the English sentence of a schema's keyword.
+
+    Of the keyword `type`, `wanted` holds the names of the types with `|` between them.
+    """
+    message = sentences_en.FIELDS[keyword].format(**_joined(params, sentences_en.OR))
+    return InvalidField(path, code, message, keyword, params)
+
+
+def in_language(error: CallError, lang: str) -> CallError:
+    """Return the error with its sentences in `lang` (`en` or `id`). What a tool wrote itself stays.
+
+    Of an error whose particulars are not known the language has the sentence of its code, or of its type.
+    """
+    if lang != "id" or error.said == OWN_WORDS:
+        return error
+    table = sentences_id.ERRORS
+    entry = table.get(error.said or error.error_code) or table.get(error.error_code)
+    fields = tuple(_field_in_indonesian(one) for one in error.invalid_fields)
+    if entry is None:
+        entry = table.get(error.error_type)
+    if entry is None:
+        return replace(error, invalid_fields=fields)
+    params = {name: _reason(value) if name == "why" else value for name, value in error.params.items()}
+    text, fix = _filled(entry, params)
+    return replace(error, message=text, suggested_fix=fix, invalid_fields=fields)
+
+
+def _filled(entry: Sentence, params: Mapping[str, Param]) -> tuple[str, str]:
+    try:
+        text = entry.text.format(**params)
+    except KeyError:
+        text = entry.plain
+    try:
+        fix = entry.fix.format(**params)
+    except KeyError:
+        fix = entry.plain_fix
+    return text, fix
+
+
+def _field_in_indonesian(field: InvalidField) -> InvalidField:
+    sentence = sentences_id.FIELDS.get(field.said)
+    if sentence is None:
+        entry = sentences_id.ERRORS.get(field.code)
+        return field if entry is None else replace(field, message=entry.plain or entry.text)
+    return replace(field, message=sentence.format(**_joined(field.params, sentences_id.OR)))
+
+
+def _joined(params: Mapping[str, Param], word: str) -> dict[str, Param]:
+    return {
+        name: value.replace("|", word) if name == "wanted" and isinstance(value, str) else value
+        for name, value in params.items()
+    }
+
+
+def _reason(why: Param) -> Param:
+    """Say what a reader said of a broken call; what is not in the table (a name, a mark) stays as it is."""
+    if not isinstance(why, str):
+        return why
+    if why.startswith(_MORE_THAN):
+        number, _, unit = why.removeprefix(_MORE_THAN).partition(" ")
+        return f"lebih dari {number} {_UNITS.get(unit, unit)}"
+    return REASONS.get(why, why)

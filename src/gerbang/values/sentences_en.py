@@ -1,0 +1,337 @@
+"""English sentences of errors: what happened, what to do next, and the first without its particulars."""
+
+from typing import Final
+
+from gerbang.values.sentence import Sentence
+
+ERRORS: Final[dict[str, Sentence]] = {
+    # parse_error: the sentence of the reader stands before these
+    "CALL_NOT_JSON": Sentence(
+        "The arguments are not valid JSON ({why}).",
+        "Send the whole call again, its arguments as one complete JSON object.",
+        "The arguments are not valid JSON.",
+    ),
+    "CALL_TRUNCATED": Sentence(
+        "The answer ended inside this call, so it was not executed.",
+        "Send the whole call again, with shorter arguments if the answer is limited.",
+    ),
+    "CALL_SHAPE": Sentence(
+        "This is not the shape of a call ({why}).",
+        "Send the tool's name and an object of arguments in the format you were told.",
+        "This is not the shape of a call.",
+    ),
+    "CALL_AMBIGUOUS": Sentence(
+        "The call can be read in two ways ({why}).",
+        "Send it again and give every key once.",
+        "The call can be read in two ways.",
+    ),
+    "CALL_TOO_LARGE": Sentence(
+        "The call is too large ({why}).",
+        "Send less text in one call.",
+        "The call is too large.",
+    ),
+    "CALL_TOO_LARGE/bytes": Sentence(
+        "The arguments are {size} bytes; the limit is {limit}.",
+        "Send less, or in several calls.",
+        "The arguments are too large.",
+    ),
+    "CALL_TOO_LARGE/members": Sentence(
+        "The arguments hold too many values.",
+        "Send fewer values, or in several calls.",
+    ),
+    "CALL_TOO_DEEP": Sentence(
+        "The arguments are nested too deeply ({why}).",
+        "Send a flatter structure.",
+        "The arguments are nested too deeply.",
+    ),
+    "CALL_NOT_STARTED": Sentence(
+        "A call mark is followed by something that is no call, so it was left in the text.",
+        "To call a tool, put the call right behind the mark.",
+    ),
+    "CALL_NOT_OFFERED": Sentence(
+        "The recipient {why} is not one of the offered tools.",
+        "Call a tool by its exact name.",
+        "The recipient is not one of the offered tools.",
+    ),
+    "CALL_NOT_LITERAL": Sentence(
+        "The arguments are not plain values ({why}).",
+        "Use only text, numbers, true or false, lists and objects as arguments.",
+        "The arguments are not plain values.",
+    ),
+    "TOO_MANY_CALLS": Sentence(
+        "An answer may hold {limit} calls; the calls after that were not run.",
+        "Send the other calls in the next answer, fewer at a time.",
+        "The answer holds too many calls; this one was not run.",
+    ),
+    # unknown_tool
+    "TOOL_UNKNOWN": Sentence(
+        "There is no tool called {name}.", "Use one of the listed tools.", "There is no such tool."
+    ),
+    "TOOL_UNKNOWN/near": Sentence(
+        "There is no tool called {name}.", "Did you mean {near}?", "There is no such tool."
+    ),
+    "TOOL_UNKNOWN/none": Sentence(
+        "There is no tool called {name}.",
+        "No tools are available: answer without one.",
+        "There is no such tool.",
+    ),
+    "TOOL_RETIRED": Sentence(
+        "The tool {name} is retired.",
+        "Use {successor} instead.",
+        "This tool is retired.",
+        "Use its successor.",
+    ),
+    # validation_error
+    "arguments": Sentence(
+        "The arguments do not fit {tool}: {names}.",
+        "Mend the listed fields and send the call again. Fields of this tool: {known}.",
+        "The arguments do not fit the tool.",
+        "Mend the listed fields and send the call again.",
+    ),
+    "arguments/many": Sentence(
+        "The arguments do not fit {tool} (the first {shown} of {total}): {names}.",
+        "Mend the listed fields and send the call again. Fields of this tool: {known}.",
+        "The arguments do not fit the tool.",
+        "Mend the listed fields and send the call again.",
+    ),
+    "MISSING_FIELD": Sentence("A required field is missing.", "Add the field and send the call again."),
+    "WRONG_TYPE": Sentence(
+        "A value has the wrong type.", "Give the value the named type and send the call again."
+    ),
+    "WRONG_TYPE/arguments": Sentence(
+        "The arguments must be one JSON object.", "Send the arguments as an object with the tool's fields."
+    ),
+    "NOT_IN_ENUM": Sentence("A value is none of the allowed ones.", "Use one of the allowed values."),
+    "TOO_LONG": Sentence("A value is too long.", "Shorten the value and send the call again."),
+    "TOO_SHORT": Sentence("A value is too short.", "Send a longer value."),
+    "OUT_OF_RANGE": Sentence("A number is out of range.", "Choose a number within the range."),
+    "BAD_FORMAT": Sentence("A text has the wrong form.", "Write the text in the named form."),
+    "BAD_VALUE": Sentence(
+        "The value of {name} cannot be used: {why}",
+        "Mend this field and send the call again.",
+        "A value cannot be used.",
+    ),
+    "EXTRA_FIELD": Sentence("A field does not exist.", "Leave the field out and send the call again."),
+    "SCHEMA_MISMATCH": Sentence(
+        "The arguments do not fit the tool's schema.", "Mend the named place and send the call again."
+    ),
+    "RUNTIME_OWNED_FIELD": Sentence(
+        "These fields are filled by the runtime and cannot be sent: {names}.",
+        "Leave these fields out.",
+        "A field is filled by the runtime and cannot be sent.",
+    ),
+    "BAD_UNICODE": Sentence(
+        "A text holds half a character (a lone surrogate).",
+        "Write the text anew without the broken character.",
+    ),
+    "NOT_A_NUMBER": Sentence(
+        "A number is not one that JSON has.", "Send a finite number, or leave the field out."
+    ),
+    "NOT_JSON": Sentence("A value is nothing that JSON has.", "Send plain JSON values."),
+    "IDENTITY_CHANGED": Sentence(
+        "An edit may not change {names}: it names the effect.",
+        "Refuse this call instead, and let another one be proposed.",
+        "An edit may not change a field that names the effect.",
+    ),
+    # semantic_error
+    "SAME_BRANCH": Sentence(
+        "Two values that must differ are the same.", "Choose another value for one of them."
+    ),
+    "STALE_SNAPSHOT": Sentence(
+        "The snapshot or version that the call names is no longer the newest.",
+        "Read the resource again and send the call with its present version.",
+    ),
+    "NOT_FOUND": Sentence(
+        "What the call names does not exist.", "Look for it first, then use the name found."
+    ),
+    "ILLEGAL_TRANSITION": Sentence(
+        "The present state does not allow this step.", "Read the present state and choose an allowed step."
+    ),
+    "NO_EVIDENCE": Sentence(
+        "The evidence that the call needs is missing.", "Gather the evidence first, then send the call again."
+    ),
+    # permission_denied
+    "SCOPE_MISSING": Sentence("The actor lacks a scope that this tool needs.", "Stop, and tell the user."),
+    "TENANT_MISMATCH": Sentence("The resource belongs to another tenant.", "Stop, and tell the user."),
+    "SECRET_MISSING": Sentence(
+        "A secret that the tool needs has no value, so nothing was run.",
+        "Tell the user which secret is missing; never ask them for its value.",
+    ),
+    "SECRETS_UNAVAILABLE": Sentence(
+        "The secrets could not be read, so nothing was run.",
+        "Tell the user that the tool's secrets cannot be read.",
+    ),
+    "SECRET_TOO_SHORT": Sentence(
+        "The value of a secret is too short to be kept out of results, so nothing was run.",
+        "Tell the user that the secret has to be replaced by a longer one.",
+    ),
+    # policy_denied
+    "policy_denied": Sentence(
+        "The policy does not allow this call ({reasons}).",
+        "Choose another way that changes less, or tell the user that this is not allowed.",
+        "The policy does not allow this call.",
+    ),
+    "KILL_SWITCH": Sentence(
+        "A kill switch stops this call.", "Tell the user that this is switched off at present; do not retry."
+    ),
+    "POLICY_ERROR": Sentence(
+        "The policy failed on this call, so it is denied.", "Tell the user; do not send the same call again."
+    ),
+    "POLICY_UNDEFINED": Sentence(
+        "The policy says nothing about this call, so it is denied.", "Tell the user that this is not allowed."
+    ),
+    "NO_POLICY": Sentence(
+        "There is no policy, so every call is denied.", "Tell the user; answer without tools."
+    ),
+    # approval_denied, approval_expired
+    "APPROVER_REFUSED": Sentence(
+        "{by} refused this call.",
+        "Respect it: do not send the same call again. Offer something else.",
+        "A person refused this call.",
+    ),
+    "APPROVER_REFUSED/why": Sentence(
+        "{by} refused this call: {why}",
+        "Respect it: do not send the same call again. Offer something else.",
+        "A person refused this call.",
+    ),
+    "APPROVER_UNAVAILABLE": Sentence(
+        "This call needs a person's approval, and nobody can be asked here.",
+        "Tell the user what you wanted to do and that it needs approval.",
+    ),
+    "APPROVER_ERROR": Sentence(
+        "The approval could not be asked for.", "Tell the user that the call could not be approved."
+    ),
+    "APPROVAL_STALE": Sentence(
+        "What was approved is not what would run now: the call, its contract or the policy changed.",
+        "Tell the user that it has to be approved anew.",
+    ),
+    "APPROVAL_TIMEOUT": Sentence(
+        "The approval was not given, or not used, in time.", "Tell the user; do not send the same call again."
+    ),
+    # rate_limited, budget_exceeded
+    "RATE_TOOL": Sentence(
+        "This tool is called too often.", "Wait as long as retry_after_ms says, or finish with what is known."
+    ),
+    "RATE_ACTOR": Sentence(
+        "Too many calls were made for this user.",
+        "Wait as long as retry_after_ms says, or finish with what is known.",
+    ),
+    "TOO_MANY_LATE_CALLS": Sentence(
+        "Too many earlier calls still run past their time-out.", "Wait, or finish with what is known."
+    ),
+    "BUDGET_STEPS": Sentence(
+        "The steps of this run are used up.", "Finish with what is known, and say what is missing."
+    ),
+    "BUDGET_CALLS": Sentence(
+        "This run may make {limit} calls, and has made them.",
+        "Finish with what is known, and say what is missing.",
+        "The calls of this run are used up.",
+    ),
+    "BUDGET_COST": Sentence(
+        "The cost units are used up.", "Finish with what is known, and say what is missing."
+    ),
+    "BUDGET_TOKENS": Sentence(
+        "The tokens are used up.", "Finish with what is known, and say what is missing."
+    ),
+    "BUDGET_TIME": Sentence(
+        "The time of this run is used up.", "Finish with what is known, and say what is missing."
+    ),
+    "BUDGET_CONTEXT": Sentence(
+        "The result does not fit into the model's context any more.",
+        "Ask for less, or finish with what is known.",
+    ),
+    "REPEATED_CALL": Sentence(
+        "The same call was made {times} times already; its answer does not change.",
+        "Finish with what is known, and say what is missing.",
+        "The same call was made too often; its answer does not change.",
+    ),
+    # timeout, transient_network_error, upstream_error
+    "TOOL_TIMEOUT": Sentence(
+        "The tool gave no result within {seconds} s.",
+        "Ask for less, or use another tool.",
+        "The tool gave no result in time.",
+    ),
+    "TOOL_TIMEOUT/mutation": Sentence(
+        "The tool gave no result within {seconds} s.",
+        "Do not repeat the call: it may still take effect.",
+        "The tool gave no result in time.",
+    ),
+    "IDLE_TIMEOUT": Sentence("The tool fell silent and was stopped.", "Ask for less, or use another tool."),
+    "CONNECT_FAILED": Sentence(
+        "The connection to the service could not be made.", "Try later, or use another tool."
+    ),
+    "CONNECTION_RESET": Sentence(
+        "The connection to the service was lost.", "Check what happened before you send the call again."
+    ),
+    "HTTP_4XX": Sentence(
+        "The service refused the request.", "Read its answer, mend the arguments, or use another tool."
+    ),
+    "HTTP_5XX": Sentence("The service failed.", "Try later, or tell the user."),
+    "TOOL_FAILED": Sentence(
+        "The tool failed without saying why.", "Use other arguments or another tool, or tell the user."
+    ),
+    # conflict
+    "VERSION_CONFLICT": Sentence(
+        "Somebody changed the resource meanwhile.",
+        "Read it again, then send the call with its present version.",
+    ),
+    "ALREADY_EXISTS": Sentence(
+        "It exists already.", "Read what is there, and use it or choose another name."
+    ),
+    "KEY_REUSED": Sentence(
+        "The idempotency key was used before, for a call with other arguments.",
+        "Use a new key or step for a new call.",
+    ),
+    # output_validation_error, uncertain_effect, cancelled, internal_error
+    "OUTPUT_SHAPE": Sentence(
+        "The tool's result has the wrong shape.", "Use another tool or other arguments."
+    ),
+    "OUTPUT_SHAPE/happened": Sentence("The tool's result has the wrong shape.", "Do not repeat the call."),
+    "EFFECT_UNKNOWN": Sentence(
+        "An earlier attempt of this call may have taken effect; it is not repeated.",
+        "Never repeat it. Tell the user that somebody has to look.",
+    ),
+    "RUN_CANCELLED": Sentence(
+        "The run was cancelled before this call was sent.", "Stop; start nothing more in this run."
+    ),
+    "RUN_CANCELLED/running": Sentence(
+        "The run was cancelled while this call ran.", "Stop; start nothing more in this run."
+    ),
+    "DEADLINE": Sentence(
+        "The deadline passed before this call was sent.",
+        "Finish with what is known, and say what is missing.",
+    ),
+    "INTERNAL": Sentence(
+        "The tool failed inside ({reference}).",
+        "Tell the user; another tool may still work.",
+        "The tool failed inside.",
+    ),
+}
+"""By error code, or code and variant; by error type where the code is a policy's own."""
+
+FIELDS: Final[dict[str, str]] = {
+    "falseSchema": "Nothing is allowed here.",
+    "additionalProperties": "This field does not exist; leave it out.",
+    "required": "This field is required.",
+    "runtime": "Filled by the runtime.",
+    "type": "Must be {wanted}, not {given}.",
+    "enum": "Must be one of {options}.",
+    "const": "Must be {value}.",
+    "maxLength": "Must have at most {limit} characters.",
+    "minLength": "Must have at least {limit} characters.",
+    "maxItems": "Must have at most {limit} items.",
+    "minItems": "Must have at least {limit} items.",
+    "maximum": "Must be at most {limit}.",
+    "minimum": "Must be at least {limit}.",
+    "exclusiveMaximum": "Must be less than {limit}.",
+    "exclusiveMinimum": "Must be more than {limit}.",
+    "pattern": "Must match the pattern {pattern}.",
+    "format": "Must be a valid {format}.",
+    "multipleOf": "Must be a multiple of {step}.",
+    "deep": "Does not fit the schema. The value is nested too deeply to say where; send less.",
+    "other": "Does not fit the schema ({keyword}).",
+}
+"""Sentences about one field, by the keyword of the schema that is not met."""
+
+OR: Final = " or "
+"""Stands between the types that a field may have."""
