@@ -92,13 +92,16 @@ class Agent:
         purpose: str | None = None,
         intent: str | None = None,
         history: Iterable[Message | dict[str, Any]] = (),
+        run_id: str | None = None,
     ) -> RunResult:
         """Answer one request and return the result. `history` is the conversation so far.
+
+        `run_id` names the run, for a caller that has to know it beforehand; it must be new.
 
         What a model or a tool does wrong never raises: it is in the result. Raises StoreError when a
         record cannot be written, UsageError for wrong arguments, CancelledError when cancelled.
         """
-        return await self._drive(prompt, principal, purpose, intent, history, None)
+        return await self._drive(prompt, principal, purpose, intent, history, None, run_id)
 
     def run_sync(self, prompt: str, **options: Any) -> RunResult:
         """Do `run` from code that has no event loop. The gateway must be opened in the same call: pass one
@@ -122,6 +125,7 @@ class Agent:
         purpose: str | None = None,
         intent: str | None = None,
         history: Iterable[Message | dict[str, Any]] = (),
+        run_id: str | None = None,
     ) -> AsyncIterator[AgentEvent]:
         """Answer one request and yield events while it runs, `Finished` last.
 
@@ -132,7 +136,7 @@ class Agent:
         def emit(event: AgentEvent) -> None:
             queue.put_nowait(event)
 
-        task = asyncio.create_task(self._drive(prompt, principal, purpose, intent, history, emit))
+        task = asyncio.create_task(self._drive(prompt, principal, purpose, intent, history, emit, run_id))
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (event := await queue.get()) is not None:
@@ -156,12 +160,13 @@ class Agent:
         intent: str | None,
         history: Iterable[Message | dict[str, Any]],
         emit: Callable[[AgentEvent], None] | None,
+        run_id: str | None = None,
     ) -> RunResult:
         gateway = self.gateway
-        check_place(principal or LOCAL, None, 1, None, purpose, intent)
+        check_place(principal or LOCAL, run_id, 1, None, purpose, intent)
         deadline = None if self._deadline_s is None else gateway.clock.monotonic() + self._deadline_s
         session = gateway.session(
-            new_run_id(),
+            run_id or new_run_id(),
             principal=principal,
             purpose=purpose,
             intent=intent,
