@@ -79,6 +79,9 @@ class ToolError(GerbangError):
     `effect` says what is known about the effect (`None`: nothing, which for a mutation means `unknown`).
     """
 
+    params: dict[str, str | int] | None = None
+    """What fills the runtime's own sentence for the code; None for a tool's own words."""
+
     def __init__(
         self,
         message: str,

@@ -1,6 +1,7 @@
 """Counters of one run. Counted before the call, so that a batch cannot overdraw them."""
 
 from gerbang.values import CallError
+from gerbang.values.sentences import said
 
 
 class Budget:
@@ -32,16 +33,13 @@ class Budget:
     def take(self, tool: str, fingerprint: str, now: float) -> CallError | None:
         """Count one call, or return why it may not be made. A refusal counts nothing."""
         if self.deadline is not None and now >= self.deadline:
-            return _over("BUDGET_TIME", "The time of this run is used up.")
+            return said("budget_exceeded", "BUDGET_TIME")
         if self.max_calls is not None and self.calls >= self.max_calls:
-            return _over("BUDGET_CALLS", f"This run may make {self.max_calls} calls, and has made them.")
+            return said("budget_exceeded", "BUDGET_CALLS", {"limit": self.max_calls})
         if self.max_repeats is not None:
             times = self._by_call.get(fingerprint, 0)
             if times >= self.max_repeats:
-                return _over(
-                    "REPEATED_CALL",
-                    f"The same call was made {times} times already; its answer does not change.",
-                )
+                return said("budget_exceeded", "REPEATED_CALL", {"times": times})
             self._by_call[fingerprint] = times + 1
         self.calls += 1
         self._by_tool[tool] = self._by_tool.get(tool, 0) + 1
@@ -54,12 +52,3 @@ class Budget:
     def refused(self, fingerprint: str) -> CallError | None:
         """Return the remembered refusal of the same call."""
         return self._refused.get(fingerprint)
-
-
-def _over(code: str, message: str) -> CallError:
-    return CallError(
-        "budget_exceeded",
-        code,
-        message,
-        suggested_fix="Finish with what is known, and say what is missing.",
-    )

@@ -1,6 +1,6 @@
 """Texts that a person or a model reads, by profile and language. Those of the sources are exact."""
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -11,7 +11,8 @@ class Texts(Struct, frozen=True, gc=False):
     """The sentences of one profile in one language. `{name}` and `{error}` are filled in.
 
     `calling` is the assistant message of a call where the protocol has none of its own; empty means the
-    model's text is kept. `cut` is put behind a result that was cut; `{total}` is its full length.
+    model's text is kept. `cut` is put behind a result that was cut; `{total}` is its full length. `lang` is
+    the language that errors are said in.
     """
 
     unknown_tool: str
@@ -27,9 +28,11 @@ class Texts(Struct, frozen=True, gc=False):
     denied: str = "Everything that was asked for was refused."
     results: str = "Results:"
     pending_result: str = "This call waits for a person's approval. It has not run."
+    lang: Lang = "en"
 
 
-_ID: Final = {
+_ID: Final[dict[str, Any]] = {
+    "lang": "id",
     "cancelled": "Dibatalkan.",
     "pending": "Menunggu persetujuan.",
     "over_budget": "Anggaran untuk proses ini sudah habis.",

@@ -33,3 +33,11 @@ class Broken(Exception):
 def message_of(code: str, why: str) -> str:
     """Return the sentence for the model."""
     return CODES[code].format(why=why or "unreadable")
+
+
+def why_of(code: str, message: str) -> str:
+    """Return the particular reason inside the sentence of a fault; empty when there is none."""
+    before, mark, after = CODES.get(code, "").format(why="\0").partition("\0")
+    if not mark or not message.startswith(before) or not message.endswith(after):
+        return ""
+    return message[len(before) : len(message) - len(after)]

@@ -23,7 +23,8 @@ from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.output import Output, output_error, read_output
 from gerbang.runtime.threads import SyncPool, TooManyLate
 from gerbang.values import CallError, Effect, Outcome
-from gerbang.values.failure import ERROR_TYPES
+from gerbang.values.failure import ERROR_TYPES, OWN_WORDS
+from gerbang.values.sentences import said
 from gerbang.values.text import clean_text
 
 _LOGGED_FRAMES = 8
@@ -166,7 +167,10 @@ def _raised(error: BaseException, read: bool) -> Execution:
     reference = secrets.token_hex(6)
     _LOG.info("%s: %s at %s", reference, _class_name(error), _places(error))
     text = f"The tool failed inside ({_class_name(error)}). Reference: {reference}."
-    return _failed(read, _internal(text), "none" if read else "unknown")
+    about = {"reference": f"{_class_name(error)}, {reference}"}
+    return _failed(
+        read, said("internal_error", "INTERNAL", about, message=text), "none" if read else "unknown"
+    )
 
 
 def _places(error: BaseException) -> str:
@@ -182,6 +186,7 @@ def _told(error: Any, read: bool) -> Execution:
         effect = error.effect
     kind = error.error_type if isinstance(error.error_type, str) else ""
     wait = error.retry_after_ms
+    params = error.params if isinstance(error.params, dict) else None
     value = CallError(
         kind if kind in ERROR_TYPES else "upstream_error",
         error.code if isinstance(error.code, str) and _CODE.fullmatch(error.code) else "TOOL_FAILED",
@@ -189,6 +194,8 @@ def _told(error: Any, read: bool) -> Execution:
         recoverable=error.recoverable is True,
         suggested_fix=_text(error.suggested_fix, MAX_CODE_TEXT),
         retry_after_ms=wait if type(wait) is int and 0 <= wait < 2**31 else UNSET,
+        said=OWN_WORDS if params is None else "",
+        params={key: _text(str(one), MAX_CODE_TEXT) for key, one in (params or {}).items()},
     )
     return _failed(read, value, effect)
 
@@ -212,30 +219,14 @@ def _failed(read: bool, error: CallError, effect: Effect) -> Execution:
 
 
 def _internal(message: str) -> CallError:
-    return CallError(
-        "internal_error", "INTERNAL", message, suggested_fix="Tell the user; another tool may still work."
-    )
+    return said("internal_error", "INTERNAL", message=message)
 
 
 def _timed_out(timeout_s: float, read: bool) -> CallError:
-    fix = (
-        "Ask for less, or use another tool." if read else "Do not repeat the call: it may still take effect."
-    )
-    return CallError(
-        "timeout",
-        "TOOL_TIMEOUT",
-        f"The tool gave no result within {timeout_s:g} s.",
-        recoverable=read,
-        suggested_fix=fix,
-    )
+    entry = "TOOL_TIMEOUT" if read else "TOOL_TIMEOUT/mutation"
+    seconds = {"seconds": f"{timeout_s:g}"}
+    return said("timeout", "TOOL_TIMEOUT", seconds, entry=entry, recoverable=read)
 
 
 def _too_many() -> CallError:
-    return CallError(
-        "rate_limited",
-        "TOO_MANY_LATE_CALLS",
-        "Too many earlier calls still run past their time-out.",
-        recoverable=True,
-        suggested_fix="Wait, or finish with what is known.",
-        retry_after_ms=5_000,
-    )
+    return said("rate_limited", "TOO_MANY_LATE_CALLS", recoverable=True, retry_after_ms=5_000)

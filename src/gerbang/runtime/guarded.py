@@ -171,7 +171,7 @@ def _masked_error(error: Exception, vault: Vault) -> Exception:
     if not isinstance(error, ToolError):
         kind: type[RuntimeError] = type(vault.mask(type(error).__name__), (RuntimeError,), {})
         return kind("not shown: the tool has secrets")
-    return ToolError(
+    masked = ToolError(
         vault.mask(error.message),
         code=vault.mask(error.code),
         error_type=error.error_type,
@@ -180,14 +180,20 @@ def _masked_error(error: Exception, vault: Vault) -> Exception:
         effect=error.effect,
         retry_after_ms=error.retry_after_ms,
     )
+    if isinstance(error.params, dict):
+        masked.params = {key: vault.mask(str(value)) for key, value in error.params.items()}
+    return masked
 
 
-def _refused(message: str, code: str, fix: str) -> ToolError:
-    return ToolError(message, code=code, error_type="permission_denied", suggested_fix=fix, effect="none")
+def _refused(name: str, message: str, code: str, fix: str) -> ToolError:
+    error = ToolError(message, code=code, error_type="permission_denied", suggested_fix=fix, effect="none")
+    error.params = {"name": name}
+    return error
 
 
 def _no_value(name: str) -> ToolError:
     return _refused(
+        name,
         f"The secret {name} has no value, so nothing was run. Somebody who runs Gerbang has to set it: "
         f"as the environment variable {name}, or with `gerbang secrets set {name}`.",
         "SECRET_MISSING",
@@ -197,6 +203,7 @@ def _no_value(name: str) -> ToolError:
 
 def _too_short(name: str) -> ToolError:
     return _refused(
+        name,
         f"The value of the secret {name} is shorter than {MIN_SECRET_CHARS} characters. It could not be kept "
         "out of results, so nothing was run.",
         "SECRET_TOO_SHORT",
@@ -206,6 +213,7 @@ def _too_short(name: str) -> ToolError:
 
 def _unavailable(name: str) -> ToolError:
     return _refused(
+        name,
         f"The store of secrets could not be read for {name}, so nothing was run.",
         "SECRETS_UNAVAILABLE",
         "Tell the user to check the store with `gerbang secrets list`.",

@@ -11,6 +11,7 @@ import orjson
 
 from gerbang.limits import RESULT_STORE_BYTES
 from gerbang.values import CallError
+from gerbang.values.sentences import said
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -146,12 +147,10 @@ def _parts(item: Any) -> Iterable[Any] | None:
 
 def output_error(reason: str, effect_happened: bool) -> CallError:
     """Return the error for a result that has no usable shape. It never hides that the effect happened."""
-    return CallError(
+    return said(
         "output_validation_error",
         "OUTPUT_SHAPE",
-        reason,
+        entry="OUTPUT_SHAPE/happened" if effect_happened else "OUTPUT_SHAPE",
+        message=reason,
         effect="happened" if effect_happened else "none",
-        suggested_fix="Do not repeat the call."
-        if effect_happened
-        else "Use another tool or other arguments.",
     )

@@ -10,19 +10,27 @@ from gerbang.loop.texts import Texts
 from gerbang.runtime.output import Output
 from gerbang.taint.frame import frame
 from gerbang.values import CallError, Contract, Taint
+from gerbang.values.failure import OWN_WORDS
+from gerbang.values.sentences import in_language
 
 _ENCODER = msgspec.json.Encoder()
-_OWN_WORDS = frozenset({"semantic_error", "permission_denied", "upstream_error", "timeout"})
+_AS_IT_IS = frozenset(
+    {"semantic_error", "permission_denied", "upstream_error", "timeout", "transient_network_error"}
+)
 
 
 def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> str:
-    """Return an error as the profile renders it: its exact sentence, or the structured object."""
+    """Return an error as the profile renders it: its exact sentence, or the structured object.
+
+    Both are in the language of `texts`, but for what a tool wrote itself.
+    """
+    error = in_language(error, texts.lang)
     if profile.renderer == "structured":
         return _ENCODER.encode(error.as_dict()).decode()
     if error.error_type == "unknown_tool":
         near = f". {error.suggested_fix}" if profile.name == "terminal" and error.suggested_fix else ""
         return texts.unknown_tool.format(name=tool[:200]) + near
-    if error.error_type in _OWN_WORDS:  # the tool's own sentence, such as the exact texts of the sources
+    if error.said == OWN_WORDS and error.error_type in _AS_IT_IS:  # such as the exact texts of the sources
         return error.message
     lines = [texts.error.format(error=error.message)]
     lines.extend(f"- {field.path or '(arguments)'}: {field.message}" for field in error.invalid_fields)

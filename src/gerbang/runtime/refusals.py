@@ -2,9 +2,11 @@
 
 from typing import Final
 
-from gerbang.limits import MAX_CODE_TEXT
+from gerbang.limits import MAX_CALLS_PER_ANSWER, MAX_CODE_TEXT
+from gerbang.parse.faults import why_of
 from gerbang.values import CallError, Decision
 from gerbang.values.record import FREE_STATES, CallState
+from gerbang.values.sentences import said
 
 FREE: Final = FREE_STATES
 """Ledger states in which a key may be used again."""
@@ -13,111 +15,70 @@ FREE: Final = FREE_STATES
 OPEN: Final = FREE_STATES | {CallState.PLANNED}
 """Ledger states in which somebody may take the call up."""
 
+_OUR_REASONS: Final = frozenset({"KILL_SWITCH", "POLICY_ERROR", "POLICY_UNDEFINED", "NO_POLICY"})
+
 
 def unreadable(code: str, message: str) -> CallError:
     """Return the error for the text of a call that could not be read."""
-    return CallError(
+    why = why_of(code, message)
+    return said(
         "parse_error",
         code,
-        message[: 2 * MAX_CODE_TEXT],
+        {"why": why} if why else {"limit": MAX_CALLS_PER_ANSWER},
+        message=message[: 2 * MAX_CODE_TEXT],
         recoverable=True,
-        suggested_fix="Send the whole call again, its arguments as one complete JSON object.",
     )
 
 
 def denied(decision: Decision) -> CallError:
     """Return the error for a denial by policy; its code is the policy's own first reason."""
-    return CallError(
-        "policy_denied",
-        decision.reasons[0],
-        f"The policy does not allow this call ({', '.join(decision.reasons)}).",
-        suggested_fix="Choose another way that changes less, or tell the user that this is not allowed.",
-    )
+    code, reasons = decision.reasons[0], ", ".join(decision.reasons)
+    entry = code if code in _OUR_REASONS else "policy_denied"
+    return said("policy_denied", code, {"reasons": reasons}, entry=entry)
 
 
 def not_approved(by: str, reason: str) -> CallError:
     """Return the error for a person's refusal."""
-    said = f": {reason}" if reason else "."
-    return CallError(
-        "approval_denied",
-        "APPROVER_REFUSED",
-        f"{by} refused this call{said}",
-        suggested_fix="Respect it: do not send the same call again. Offer something else.",
-    )
+    entry = "APPROVER_REFUSED/why" if reason else "APPROVER_REFUSED"
+    return said("approval_denied", "APPROVER_REFUSED", {"by": by, "why": reason}, entry=entry)
 
 
 def nobody_to_ask() -> CallError:
     """Return the error for an approver that could not ask anybody."""
-    return CallError(
-        "approval_denied",
-        "APPROVER_UNAVAILABLE",
-        "This call needs a person's approval, and nobody can be asked here.",
-        suggested_fix="Tell the user what you wanted to do and that it needs approval.",
-    )
+    return said("approval_denied", "APPROVER_UNAVAILABLE")
 
 
 def approver_failed() -> CallError:
     """Return the error for an approver that broke: no answer is a no."""
-    return CallError(
-        "approval_denied",
-        "APPROVER_ERROR",
-        "The approval could not be asked for.",
-        suggested_fix="Tell the user that the call could not be approved.",
-    )
+    return said("approval_denied", "APPROVER_ERROR")
 
 
 def expired() -> CallError:
     """Return the error for an approval that nobody gave, or used, in time."""
-    return CallError(
-        "approval_expired",
-        "APPROVAL_TIMEOUT",
-        "The approval was not given, or not used, in time.",
-        suggested_fix="Tell the user; do not send the same call again.",
-    )
+    return said("approval_expired", "APPROVAL_TIMEOUT")
 
 
 def stale() -> CallError:
     """Return the error for an approval that does not fit what would run now."""
-    return CallError(
-        "approval_denied",
-        "APPROVAL_STALE",
-        "What was approved is not what would run now: the call, its contract or the policy changed.",
-        suggested_fix="Tell the user that it has to be approved anew.",
-    )
+    return said("approval_denied", "APPROVAL_STALE")
 
 
 def key_reused() -> CallError:
     """Return the error for a key that belongs to another call."""
-    return CallError(
-        "conflict",
-        "KEY_REUSED",
-        "The idempotency key was used before, for a call with other arguments.",
-        recoverable=True,
-        suggested_fix="Use a new key or step for a new call.",
-    )
+    return said("conflict", "KEY_REUSED", recoverable=True)
 
 
 def uncertain() -> CallError:
     """Return the error for a call whose effect is not known."""
-    return CallError(
-        "uncertain_effect",
-        "EFFECT_UNKNOWN",
-        "An earlier attempt of this call may have taken effect; it is not repeated.",
-        effect="unknown",
-        suggested_fix="Never repeat it. Tell the user that somebody has to look.",
-    )
+    return said("uncertain_effect", "EFFECT_UNKNOWN", effect="unknown")
 
 
 def cancelled(read: bool) -> CallError:
     """Return the error for a call that was cancelled while it ran."""
-    return CallError(
-        "cancelled",
-        "RUN_CANCELLED",
-        "The run was cancelled while this call ran.",
-        effect="none" if read else "unknown",
-    )
+    effect = "none" if read else "unknown"
+    return said("cancelled", "RUN_CANCELLED", entry="RUN_CANCELLED/running", effect=effect)
 
 
 def not_sent() -> CallError:
     """Return the error for a call that was cancelled before it ran."""
-    return CallError("cancelled", "RUN_CANCELLED", "The run was cancelled before this call was sent.")
+    return said("cancelled", "RUN_CANCELLED")

@@ -154,16 +154,20 @@ ERRORS: Final[dict[str, Sentence]] = {
     "SCOPE_MISSING": Sentence("The actor lacks a scope that this tool needs.", "Stop, and tell the user."),
     "TENANT_MISMATCH": Sentence("The resource belongs to another tenant.", "Stop, and tell the user."),
     "SECRET_MISSING": Sentence(
-        "A secret that the tool needs has no value, so nothing was run.",
+        "The secret {name} has no value, so nothing was run. Somebody who runs Gerbang has to set it: "
+        "as the environment variable {name}, or with `gerbang secrets set {name}`.",
         "Tell the user which secret is missing; never ask them for its value.",
+        "A secret that the tool needs has no value, so nothing was run.",
     ),
     "SECRETS_UNAVAILABLE": Sentence(
-        "The secrets could not be read, so nothing was run.",
-        "Tell the user that the tool's secrets cannot be read.",
+        "The store of secrets could not be read for {name}, so nothing was run.",
+        "Tell the user to check the store with `gerbang secrets list`.",
+        "The store of secrets could not be read, so nothing was run.",
     ),
     "SECRET_TOO_SHORT": Sentence(
+        "The value of the secret {name} is too short to be kept out of results, so nothing was run.",
+        "Tell the user that the secret needs another value.",
         "The value of a secret is too short to be kept out of results, so nothing was run.",
-        "Tell the user that the secret has to be replaced by a longer one.",
     ),
     # policy_denied
     "policy_denied": Sentence(

@@ -161,16 +161,20 @@ ERRORS: Final[dict[str, Sentence]] = {
     ),
     "TENANT_MISMATCH": Sentence("Sumber ini milik tenant lain.", "Berhenti, dan beri tahu pengguna."),
     "SECRET_MISSING": Sentence(
-        "Rahasia yang diperlukan tool belum diisi, jadi tidak ada yang dijalankan.",
+        "Rahasia {name} belum diisi, jadi tidak ada yang dijalankan. Pengelola Gerbang harus mengisinya: "
+        "sebagai variabel lingkungan {name}, atau dengan `gerbang secrets set {name}`.",
         "Beri tahu pengguna rahasia mana yang kurang; jangan pernah meminta isinya.",
+        "Rahasia yang diperlukan tool belum diisi, jadi tidak ada yang dijalankan.",
     ),
     "SECRETS_UNAVAILABLE": Sentence(
-        "Rahasia tidak dapat dibaca, jadi tidak ada yang dijalankan.",
-        "Beri tahu pengguna bahwa rahasia tool ini tidak dapat dibaca.",
+        "Penyimpanan rahasia tidak dapat dibaca untuk {name}, jadi tidak ada yang dijalankan.",
+        "Minta pengguna memeriksa penyimpanannya dengan `gerbang secrets list`.",
+        "Penyimpanan rahasia tidak dapat dibaca, jadi tidak ada yang dijalankan.",
     ),
     "SECRET_TOO_SHORT": Sentence(
+        "Rahasia {name} terlalu pendek untuk disembunyikan dari hasil, jadi tidak ada yang dijalankan.",
+        "Beri tahu pengguna bahwa rahasia itu perlu nilai lain.",
         "Sebuah rahasia terlalu pendek untuk disembunyikan dari hasil, jadi tidak ada yang dijalankan.",
-        "Beri tahu pengguna bahwa rahasia itu perlu diganti dengan yang lebih panjang.",
     ),
     # policy_denied
     "policy_denied": Sentence(

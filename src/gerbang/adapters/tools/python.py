@@ -283,7 +283,7 @@ def _bad_value(name: str, error: ValueError) -> ToolError:
         said = "; ".join(str(item["msg"]) for item in listed(include_input=False, include_url=False))
     else:
         said = str(error)
-    return ToolError(
+    failure = ToolError(
         f"The value of {name!r} cannot be used: {said[:300]}",
         code="BAD_VALUE",
         error_type="validation_error",
@@ -291,6 +291,8 @@ def _bad_value(name: str, error: ValueError) -> ToolError:
         suggested_fix="Mend this field and send the call again.",
         effect="none",
     )
+    failure.params = {"name": repr(name), "why": said[:300]}
+    return failure
 
 
 def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
