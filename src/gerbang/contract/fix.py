@@ -37,17 +37,21 @@ def certain_fix(entry: Entry, arguments: dict[str, Any], fields: tuple[InvalidFi
     left = {(field.path, field.code) for field in fields if field.code != "RUNTIME_OWNED_FIELD"}
     if not left or len(fields) >= MAX_FINDINGS:
         return fix
-    for candidate in list(_candidates(entry, now)):
-        tried = copy.deepcopy(now)
-        if len(candidate.get("from", "")) + len(candidate["path"]) > _MAX_TEXT:
-            continue
-        if not apply(tried, candidate):
-            continue
-        found = findings(entry.validator, tried)[0] if not entry.validator.is_valid(tried) else ()
-        after = {(field.path, field.code) for field in found}
-        if after < left:
-            fix.append(candidate)
-            now, left = tried, after
+    for _ in range(2):  # once a field has its right name, what else is there may be too much
+        known = len(fix)
+        for candidate in list(_candidates(entry, now)):
+            tried = copy.deepcopy(now)
+            if len(candidate.get("from", "")) + len(candidate["path"]) > _MAX_TEXT:
+                continue
+            if not apply(tried, candidate):
+                continue
+            found = findings(entry.validator, tried)[0] if not entry.validator.is_valid(tried) else ()
+            after = {(field.path, field.code) for field in found}
+            if after < left:
+                fix.append(candidate)
+                now, left = tried, after
+        if not left or len(fix) == known:
+            break
     return fix
 
 
@@ -130,13 +134,17 @@ def _only_value(schema: dict[str, Any], path: list[Any]) -> Iterator[Operation]:
 def _extra(
     schema: dict[str, Any], value: dict[str, Any], path: list[Any], names: Iterable[str]
 ) -> Iterator[Operation]:
-    """A field that does not exist: one written in another way, or nothing of ours."""
+    """A field that does not exist: one written in another way, or nothing of ours.
+
+    While a required field is missing the value may be meant for that one, and is not thrown away.
+    """
     absent = [key for key in schema.get("properties", {}) if key not in value]
     for name in names:
         same = [key for key in absent if _bare(key) == _bare(name)]
         if len(same) == 1:
             yield _move([*path, name], [*path, same[0]])
-        yield _remove([*path, name])
+        if all(key in value for key in schema.get("required", ())):
+            yield _remove([*path, name])
 
 
 def _value(
