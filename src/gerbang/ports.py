@@ -18,6 +18,9 @@ from gerbang.values.record import (
     CallRow,
     Committed,
     EventRow,
+    Kill,
+    Lease,
+    Pin,
     RunRow,
 )
 
@@ -101,8 +104,18 @@ class Store(Protocol):
         """Return one run."""
         ...
 
-    async def runs(self, *, limit: int = 50, tenant: str | None = None) -> list[RunRow]:
-        """Return the newest runs first."""
+    async def runs(
+        self,
+        *,
+        limit: int = 50,
+        tenant: str | None = None,
+        state: str | None = None,
+        before: str | None = None,
+    ) -> list[RunRow]:
+        """Return the newest runs first, from the one after the run `before` on.
+
+        Raises UsageError when there is no such run.
+        """
         ...
 
     async def answers(self, run_id: str) -> list[AnswerRow]:
@@ -113,14 +126,72 @@ class Store(Protocol):
         """Return a run's events with a sequence above `after`."""
         ...
 
+    def stream(self, run_id: str, *, after: int = 0, page: int = 1000) -> AsyncIterator[EventRow]:
+        """Yield the same one by one, up to the last that exists, `page` of them in memory at a time."""
+        ...
+
     async def approval(self, approval_id: str) -> ApprovalRow | None:
         """Return one approval request."""
         ...
 
     async def approvals(
-        self, *, run_id: str | None = None, state: str | None = None, limit: int = 100
+        self,
+        *,
+        run_id: str | None = None,
+        state: str | None = None,
+        tenant: str | None = None,
+        before: str | None = None,
+        limit: int = 100,
     ) -> list[ApprovalRow]:
-        """Return approval requests, newest first."""
+        """Return approval requests, newest first. `before` as in `runs`."""
+        ...
+
+    async def unfinished(self, limit: int = 100) -> list[RunRow]:
+        """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""
+        ...
+
+    async def open_calls(self, run_id: str) -> list[CallRow]:
+        """Return the run's calls in PLANNED, DISPATCHED and UNCERTAIN, in the order they were proposed."""
+        ...
+
+    async def uncertain(self, limit: int = 100) -> list[CallRow]:
+        """Return the calls in UNCERTAIN of all runs, oldest first."""
+        ...
+
+    async def lease(self, run_id: str, holder: str, ttl_s: float) -> Lease | None:
+        """Take a run's lease, or extend it when the holder has it. None: another holds it."""
+        ...
+
+    async def renew(self, lease: Lease, ttl_s: float) -> Lease | None:
+        """Extend a lease, past its end too when nobody took it. None: it is another's, or given back."""
+        ...
+
+    async def release(self, lease: Lease) -> None:
+        """Give a lease back. A lease that is another's by now stays as it is."""
+        ...
+
+    async def kill(self, target: str, by: str, reason: str, at: float) -> None:
+        """Turn a kill switch on: from the return on no commit whose `stops` name it writes anything."""
+        ...
+
+    async def revive(self, target: str) -> bool:
+        """Turn a kill switch off; False when it was not on."""
+        ...
+
+    async def kills(self) -> list[Kill]:
+        """Return the kill switches that are on, by target."""
+        ...
+
+    async def pin(self, name: str, digest: str, by: str, at: float) -> None:
+        """Record that a definition is approved in the form that has this digest. Replaces an earlier pin."""
+        ...
+
+    async def pins(self) -> list[Pin]:
+        """Return the pins, by name."""
+        ...
+
+    async def spent(self, key: str, window_s: float | None) -> float:
+        """Return what was spent of a budget in the current window (see `Spend`)."""
         ...
 
     async def secret_key(self) -> bytes:

@@ -128,12 +128,91 @@ class EventRow(Struct, frozen=True, gc=False):
     digest: bytes
 
 
-class Batch(Struct):
-    """What one commit writes, atomically: all of it or, when a claimed key is taken, nothing.
+class Kill(Struct, frozen=True, gc=False):
+    """A kill switch that is on. `target`: `all`, `tool:NAME`, `group:NAME`, `tenant:NAME`; `at`: seconds."""
 
-    `claims` are new calls whose key must be free (a row in FAILED, CANCELLED, REFUSED or RESOLVED_FAILED
-    counts as free and is replaced). `calls` are rows that exist and are overwritten. `expects` names
-    approvals and the state that each must still be in: otherwise nothing is written.
+    target: str
+    by: str
+    reason: str
+    at: float
+
+
+class Pin(Struct, frozen=True, gc=False):
+    """The digest under which somebody approved a definition (a tool's contract, a policy). `at` seconds."""
+
+    name: str
+    digest: str
+    by: str
+    at: float
+
+
+class Lease(Struct, frozen=True, gc=False):
+    """The right of one holder to drive a run. `fence` is larger than that of every earlier lease.
+
+    `expires_at` is in seconds since the epoch by the store's clock, which may differ from the holder's:
+    a holder counts `ttl_s` on its own monotonic clock from before it asked.
+    """
+
+    run_id: str
+    holder: str
+    fence: int
+    expires_at: float
+
+
+class Hold(Struct, frozen=True, gc=False):
+    """Take or extend a run's lease for `ttl_s` seconds, or give it back (`ttl_s` 0).
+
+    `holder` names one driver of one run in one process, so that it meets itself only.
+    """
+
+    run_id: str
+    holder: str
+    ttl_s: float
+
+
+class Take(Struct, frozen=True, gc=False):
+    """Units to take from a rate limit. One unit comes back each `period_s` seconds, `burst` at most wait.
+
+    Ten calls a minute, five of them at once: `period_s=6, burst=5`. The rule is GCRA, in microseconds.
+    """
+
+    key: str
+    period_s: float
+    burst: int
+    cost: float = 1
+
+
+class Spend(Struct, frozen=True, gc=False):
+    """An amount to take from a budget: at most `limit` in each window of `window_s` seconds, or ever (None).
+
+    Windows are counted from the epoch: a day's begins at midnight UTC. A negative amount gives back and is
+    never refused; `limit` may be infinite, to count without bounding.
+    """
+
+    key: str
+    window_s: float | None
+    limit: float
+    amount: float
+
+
+class Limited(Struct, frozen=True, gc=False):
+    """The limit that refused a batch. `retry_after_ms` is None when waiting does not help."""
+
+    key: str
+    retry_after_ms: int | None
+
+
+class Batch(Struct):
+    """What one commit writes, atomically: all of it or, when something stands against it, nothing.
+
+    What is asked first, in this order; the first that fails is named by `Committed`:
+    `stops` are the kill switches that stop this batch; `lease` is the run and fence that the writer holds;
+    `expects` names approvals and the state that each must still be in; `claims` are new calls whose key must
+    be free (a row in FAILED, CANCELLED, REFUSED or RESOLVED_FAILED counts as free and is replaced); `takes`
+    and `spends` are limits, all or none of which are drawn on; `hold` is a lease to take.
+
+    The rest is written: `calls` are rows that exist and are overwritten, `kills` and `pins` are set,
+    `revives` are switches to turn off.
     """
 
     runs: list[RunRow] = []
@@ -143,23 +222,47 @@ class Batch(Struct):
     approvals: list[ApprovalRow] = []
     events: list[NewEvent] = []
     expects: dict[str, str] = {}
+    stops: tuple[str, ...] = ()
+    lease: tuple[str, int] | None = None
+    takes: tuple[Take, ...] = ()
+    spends: tuple[Spend, ...] = ()
+    hold: Hold | None = None
+    kills: tuple[Kill, ...] = ()
+    revives: tuple[str, ...] = ()
+    pins: tuple[Pin, ...] = ()
 
 
 class Committed(Struct, frozen=True, gc=False):
     """What a commit did. `taken` is the row that already holds a claimed key: then nothing was written.
 
-    `stale` is the approval that was not in the state that the batch expected: nothing was written either.
+    `stale` is the approval that was not in the state that the batch expected, `stopped` the kill switch
+    that is on, `limited` the limit that is reached; `fenced` tells that the lease is another's, or nobody's.
+    With any of these nothing was written either.
 
-    `seq` is the sequence number of the batch's last event in its run (0 when it had none).
+    `seq` is the sequence number of the batch's last event in its run (0 when it had none); `held` the lease
+    that the batch took.
     """
 
     seq: int = 0
     taken: CallRow | None = None
     stale: ApprovalRow | None = None
+    stopped: str | None = None
+    fenced: bool = False
+    limited: Limited | None = None
+    held: Lease | None = None
+
+    @property
+    def written(self) -> bool:
+        """True when the batch was written."""
+        return not (self.taken or self.stale or self.stopped or self.fenced or self.limited)
 
 
 FREE_STATES = frozenset({CallState.FAILED, CallState.CANCELLED, CallState.REFUSED, CallState.RESOLVED_FAILED})
 """States in which a key may be claimed again: the effect is known not to have happened."""
+
+
+OPEN_STATES = frozenset({CallState.PLANNED, CallState.DISPATCHED, CallState.UNCERTAIN})
+"""States of a call that still waits for its outcome, or for somebody to find out what became of it."""
 
 
 FOLLOWS = frozenset(

@@ -8,20 +8,22 @@ from typing import Final
 from gerbang.adapters.stores.memory import MemoryStore
 from gerbang.errors import ConfigError
 from gerbang.limits import MAX_CODE_TEXT
-from gerbang.ports import Store
+from gerbang.ports import Clock, Store
 
 __all__ = ["MemoryStore", "open_store"]
 
 _HOW: Final = "Write `sqlite:PATH`, such as `sqlite:gerbang.db`, or `memory:`."
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, clock: Clock | None = None) -> Store:
     """Return the store at an address, not yet opened: `memory:` or `sqlite:PATH` (`~` is the home folder).
+
+    Leases and limits go by `clock`, the machine's when None.
 
     Raises ConfigError for anything else, with what to write instead.
     """
     if url == "memory:":
-        return MemoryStore()
+        return MemoryStore(clock)
     scheme, colon, path = url.partition(":")
     if colon and scheme == "sqlite":
         if path == ":memory:":
@@ -29,7 +31,7 @@ def open_store(url: str) -> Store:
         if path and "\x00" not in path and (not path.startswith("//") or path.startswith("///")):
             from gerbang.adapters.stores.sqlite import SqliteStore
 
-            return SqliteStore(path)
+            return SqliteStore(path, clock=clock)
     if colon and scheme in ("postgres", "postgresql"):
         # Such an address often holds a password: it is not repeated.
         raise ConfigError(f"PostgreSQL stores are not part of this version. {_HOW}")

@@ -1,24 +1,36 @@
 """The store that lives in memory: the rules of the durable one, without its file."""
 
 import os
-from itertools import islice
+from typing import TypeVar
 
 from msgspec.structs import replace
 
-from gerbang.adapters.stores.writing import check_text, renewed_call, renewed_run
+from gerbang.adapters.stores.checks import Checks, Nowhere, asks, span_of, window
+from gerbang.adapters.stores.store_clock import MICRO, StoreClock
+from gerbang.adapters.stores.switches import Switches
+from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_row, renewed_call, renewed_run
 from gerbang.audit.chain import extend, start
 from gerbang.errors import StoreError
+from gerbang.ports import Clock
 from gerbang.values.record import (
+    OPEN_STATES,
     AnswerRow,
     ApprovalRow,
     Batch,
     CallRow,
+    CallState,
     Committed,
     EventRow,
+    Kill,
+    Lease,
     NewEvent,
+    Pin,
     RunRow,
+    RunState,
     frees,
 )
+
+Row = TypeVar("Row", RunRow, ApprovalRow)
 
 _DIGEST = 32
 
@@ -48,12 +60,17 @@ class _Chain:
         return EventRow(self.run_id, index + 1, self.kinds[index], self.bodies[index], digest)
 
 
-class MemoryStore:
-    """Records for as long as the process lives. `commit` never waits; one event loop uses it."""
+class MemoryStore(Switches):
+    """Records for as long as the process lives. `commit` never waits; one event loop uses it.
+
+    Leases and limits go by `clock`.
+    """
 
     immediate = True
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._checks = Checks(Nowhere(), StoreClock(clock))
+        self._pins: dict[str, Pin] = {}
         self._key = os.urandom(32)
         self._closed = False
         self._runs: dict[str, RunRow] = {}
@@ -76,16 +93,13 @@ class MemoryStore:
         if self._closed:
             raise StoreError("The store is closed. Open it before recording.")
         check_text(batch)
-        for approval_id, state in batch.expects.items():
-            standing = self._approvals.get(approval_id)
-            if standing is not None and standing.state != state:
-                return Committed(stale=standing)
-        if batch.claims:
-            taken = self._taken(batch.claims)
-            if taken is not None:
-                return Committed(0, taken)
-            for row in batch.claims:
-                self._claim(row)
+        if asking := asks(batch):
+            check_bounds(batch)
+        refusal, held = self._against(batch, asking)
+        if refusal is not None:
+            return refusal
+        for row in batch.claims:
+            self._claim(row)
         for row in batch.calls:
             former = self._calls.get(row.key)
             if former is None:
@@ -105,7 +119,31 @@ class MemoryStore:
             if chain is None:
                 chain = self._chains[event.run_id] = _Chain(event.run_id)
             seq = chain.append(event)
-        return Committed(seq)
+        return Committed(seq, held=held)
+
+    def _against(self, batch: Batch, asking: bool) -> tuple[Committed | None, Lease | None]:
+        """Return the refusal of a batch that something stands against, or the lease that it takes."""
+        checks = self._checks
+        if asking:
+            checks.begin()
+            refusal = checks.barred(batch)
+            if refusal is not None:
+                return refusal, None
+        for approval_id, state in batch.expects.items():
+            standing = self._approvals.get(approval_id)
+            if standing is not None and standing.state != state:
+                return Committed(stale=standing), None
+        taken = self._taken(batch.claims) if batch.claims else None
+        if taken is not None:
+            return Committed(0, taken), None
+        if not asking:
+            return None, None
+        drawn = checks.draw(batch)
+        if isinstance(drawn, Committed):
+            return drawn, None
+        self._pins.update(checks.changed_pins)
+        checks.settle()
+        return None, drawn
 
     def _taken(self, claims: list[CallRow]) -> CallRow | None:
         mine: dict[str, CallRow] = {}
@@ -133,15 +171,53 @@ class MemoryStore:
         """Return a run's calls in the order they were proposed."""
         return [self._calls[key] for key in self._calls_of.get(run_id, ())]
 
+    async def open_calls(self, run_id: str) -> list[CallRow]:
+        """Return the run's calls that have no outcome yet, in the order they were proposed."""
+        return [row for row in await self.calls(run_id) if row.state in OPEN_STATES]
+
+    async def uncertain(self, limit: int = 100) -> list[CallRow]:
+        """Return the calls in UNCERTAIN of all runs, oldest first."""
+        rows = [row for row in self._calls.values() if row.state == CallState.UNCERTAIN]
+        rows.sort(key=lambda row: row.updated_at)
+        return rows[: max(limit, 0)]
+
     async def run(self, run_id: str) -> RunRow | None:
         """Return one run, `events` being the number that is recorded."""
         row = self._runs.get(run_id)
         return None if row is None else self._counted(row)
 
-    async def runs(self, *, limit: int = 50, tenant: str | None = None) -> list[RunRow]:
-        """Return the newest runs first."""
-        rows = [row for row in reversed(self._runs.values()) if tenant is None or row.tenant == tenant]
+    async def runs(
+        self,
+        *,
+        limit: int = 50,
+        tenant: str | None = None,
+        state: str | None = None,
+        before: str | None = None,
+    ) -> list[RunRow]:
+        """Return the newest runs first, from the one after the run `before` on."""
+        rows = list(reversed(self._runs.values()))
         rows.sort(key=lambda row: row.started_at, reverse=True)
+        if before is not None:
+            rows = _after(rows, self._runs.get(before), before)
+        rows = [
+            row
+            for row in rows
+            if (tenant is None or row.tenant == tenant) and (state is None or row.state == state)
+        ]
+        return [self._counted(row) for row in rows[: max(limit, 0)]]
+
+    async def unfinished(self, limit: int = 100) -> list[RunRow]:
+        """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""
+        self._checks.begin()
+        now = self._checks.now() / MICRO
+        leases = self._checks.leases
+        rows = [
+            row
+            for row in self._runs.values()
+            if row.state == RunState.RUNNING
+            and ((lease := leases.get(row.run_id)) is None or lease.expires_at <= now)
+        ]
+        rows.sort(key=lambda row: row.started_at)
         return [self._counted(row) for row in rows[: max(limit, 0)]]
 
     def _counted(self, row: RunRow) -> RunRow:
@@ -166,17 +242,49 @@ class MemoryStore:
         return self._approvals.get(approval_id)
 
     async def approvals(
-        self, *, run_id: str | None = None, state: str | None = None, limit: int = 100
+        self,
+        *,
+        run_id: str | None = None,
+        state: str | None = None,
+        tenant: str | None = None,
+        before: str | None = None,
+        limit: int = 100,
     ) -> list[ApprovalRow]:
         """Return approval requests, newest first."""
+        rows = list(reversed(self._approvals.values()))
+        rows.sort(key=lambda row: row.created_at, reverse=True)
+        if before is not None:
+            rows = _after(rows, self._approvals.get(before), before)
         rows = [
             row
-            for row in reversed(self._approvals.values())
-            if (run_id is None or row.run_id == run_id) and (state is None or row.state == state)
+            for row in rows
+            if (run_id is None or row.run_id == run_id)
+            and (state is None or row.state == state)
+            and (tenant is None or row.tenant == tenant)
         ]
-        rows.sort(key=lambda row: row.created_at, reverse=True)
-        return list(islice(rows, max(limit, 0)))
+        return rows[: max(limit, 0)]
+
+    async def kills(self) -> list[Kill]:
+        """Return the kill switches that are on, by target."""
+        return [kill for _, kill in sorted(self._checks.kills().items())]
+
+    async def pins(self) -> list[Pin]:
+        """Return the pins, by name."""
+        return [pin for _, pin in sorted(self._pins.items())]
+
+    async def spent(self, key: str, window_s: float | None) -> float:
+        """Return what was spent of a budget in the current window."""
+        self._checks.begin()
+        span = span_of(window_s)
+        return window(self._checks.spends.get((key, span)), span, self._checks.now())[1]
 
     async def secret_key(self) -> bytes:
         """Return this store's 32 random bytes."""
         return self._key
+
+
+def _after(rows: list[Row], cursor: Row | None, name: str) -> list[Row]:
+    """Return the rows that follow the one that a page ended with."""
+    if cursor is None:
+        raise no_such_row(name)
+    return rows[rows.index(cursor) + 1 :]

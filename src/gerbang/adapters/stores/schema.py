@@ -2,7 +2,8 @@
 
 A migration that was released is never changed: stores in the field have already run it. `chains` gives a
 run a small number; `events` is written at its end only, so that the events of many runs in one commit
-touch few pages. The end of a run's chain is its last event: it is kept nowhere else.
+touch few pages. The end of a run's chain is its last event: it is kept nowhere else. `leases` has a row for
+each run that somebody drives; `rates` and `spends` hold times and windows in microseconds.
 """
 
 from typing import Final
@@ -40,6 +41,26 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             run INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, body BLOB NOT NULL,
             digest BLOB NOT NULL, place INTEGER PRIMARY KEY)""",
         "CREATE UNIQUE INDEX events_by_run ON events (run, seq)",
+    ),
+    (
+        """CREATE TABLE kills (
+            target TEXT PRIMARY KEY, "by" TEXT NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL)
+            WITHOUT ROWID""",
+        """CREATE TABLE pins (
+            name TEXT PRIMARY KEY, digest TEXT NOT NULL, "by" TEXT NOT NULL, at REAL NOT NULL)
+            WITHOUT ROWID""",
+        """CREATE TABLE leases (
+            run_id TEXT PRIMARY KEY, holder TEXT NOT NULL, fence INTEGER NOT NULL,
+            expires_at REAL NOT NULL) WITHOUT ROWID""",
+        "CREATE TABLE rates (key TEXT PRIMARY KEY, full_at INTEGER NOT NULL) WITHOUT ROWID",
+        """CREATE TABLE spends (
+            key TEXT NOT NULL, span INTEGER NOT NULL, began INTEGER NOT NULL, amount REAL NOT NULL,
+            PRIMARY KEY (key, span)) WITHOUT ROWID""",
+        "CREATE INDEX runs_by_state ON runs (state, started_at)",
+        "CREATE INDEX runs_by_tenant_state ON runs (tenant, state, started_at)",
+        "CREATE INDEX approvals_by_tenant ON approvals (tenant, created_at)",
+        "CREATE INDEX approvals_by_tenant_state ON approvals (tenant, state, created_at)",
+        "CREATE INDEX calls_uncertain ON calls (updated_at) WHERE state = 'UNCERTAIN'",
     ),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""

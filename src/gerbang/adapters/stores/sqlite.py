@@ -9,30 +9,49 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from gerbang.adapters.stores import statements
+from gerbang.adapters.stores.checks import asks, span_of, window
+from gerbang.adapters.stores.sqlite_checks import CLOCK
 from gerbang.adapters.stores.sqlite_fault import translate
 from gerbang.adapters.stores.sqlite_file import open_reader, open_writer
 from gerbang.adapters.stores.sqlite_group import Prepared
 from gerbang.adapters.stores.sqlite_writer import Writer
-from gerbang.adapters.stores.writing import check_text
+from gerbang.adapters.stores.store_clock import MICRO, StoreClock
+from gerbang.adapters.stores.switches import Switches
+from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_row
 from gerbang.errors import StoreError
-from gerbang.values.record import AnswerRow, ApprovalRow, Batch, CallRow, Committed, EventRow, RunRow
+from gerbang.ports import Clock
+from gerbang.values.record import (
+    AnswerRow,
+    ApprovalRow,
+    Batch,
+    CallRow,
+    Committed,
+    EventRow,
+    Kill,
+    Pin,
+    RunRow,
+)
 
 BUSY_TIMEOUT_S: Final = 5.0
 """How long a commit waits for another process that writes, in seconds."""
 
-Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, EventRow)
+Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, EventRow, Kill, Pin)
 
 
-class SqliteStore:
+class SqliteStore(Switches):
     """Records in a SQLite file (WAL, synced at each commit). Several processes may share it on one machine.
 
     One thread writes, one reads; the event loop never waits for the disk. `busy_timeout_s` bounds the wait
-    for another process. Usable from several event loops of one process.
+    for another process. Usable from several event loops of one process. Leases and limits go by `clock`, and
+    never back: the latest time told is in the file.
     """
 
     immediate = False
 
-    def __init__(self, path: str | Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+    def __init__(
+        self, path: str | Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S, clock: Clock | None = None
+    ) -> None:
+        self._clock = StoreClock(clock)
         self._path = Path(path).expanduser().absolute()
         self._timeout_s = busy_timeout_s
         self._writer: Writer | None = None
@@ -66,7 +85,7 @@ class SqliteStore:
         except sqlite3.Error as fault:
             raise translate(fault, str(self._path), self._timeout_s) from fault
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="gerbang-store-read")
-        self._writer = Writer(connection, str(self._path), self._timeout_s)
+        self._writer = Writer(connection, str(self._path), self._timeout_s, self._clock)
 
     async def close(self) -> None:
         """Write what is queued and close the file. May be called more than once."""
@@ -83,6 +102,8 @@ class SqliteStore:
         if self._writer is None:
             raise StoreError("The store is closed. Open it before recording.")
         check_text(batch)
+        if asks(batch):
+            check_bounds(batch)
         return await self._writer.submit(Prepared(batch))
 
     async def call(self, key: str) -> CallRow | None:
@@ -97,11 +118,54 @@ class SqliteStore:
         """Return one run, `events` being the number that is recorded."""
         return _first(RunRow, await self._read(statements.GET_RUN, run_id))
 
-    async def runs(self, *, limit: int = 50, tenant: str | None = None) -> list[RunRow]:
-        """Return the newest runs first."""
-        if tenant is None:
-            return _rows(RunRow, await self._read(statements.GET_RUNS, max(limit, 0)))
-        return _rows(RunRow, await self._read(statements.GET_TENANT_RUNS, tenant, max(limit, 0)))
+    async def runs(
+        self,
+        *,
+        limit: int = 50,
+        tenant: str | None = None,
+        state: str | None = None,
+        before: str | None = None,
+    ) -> list[RunRow]:
+        """Return the newest runs first, from the one after the run `before` on."""
+        wanted = {"tenant": tenant, "state": state, "before": before}
+        query = statements.get_runs(**{name: value is not None for name, value in wanted.items()})
+        values = [value for value in wanted.values() if value is not None]
+        rows = _rows(RunRow, await self._read(query, *values, max(limit, 0)))
+        if not rows and before is not None and await self.run(before) is None:
+            raise no_such_row(before)
+        return rows
+
+    async def unfinished(self, limit: int = 100) -> list[RunRow]:
+        """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""
+        now = await self._now()
+        return _rows(RunRow, await self._read(statements.GET_UNFINISHED, now / MICRO, max(limit, 0)))
+
+    async def open_calls(self, run_id: str) -> list[CallRow]:
+        """Return the run's calls that have no outcome yet, in the order they were proposed."""
+        return _rows(CallRow, await self._read(statements.GET_OPEN_CALLS, run_id))
+
+    async def uncertain(self, limit: int = 100) -> list[CallRow]:
+        """Return the calls in UNCERTAIN of all runs, oldest first."""
+        return _rows(CallRow, await self._read(statements.GET_UNCERTAIN, max(limit, 0)))
+
+    async def kills(self) -> list[Kill]:
+        """Return the kill switches that are on, by target."""
+        return _rows(Kill, await self._read(statements.GET_KILLS))
+
+    async def pins(self) -> list[Pin]:
+        """Return the pins, by name."""
+        return _rows(Pin, await self._read(statements.GET_PINS))
+
+    async def spent(self, key: str, window_s: float | None) -> float:
+        """Return what was spent of a budget in the current window."""
+        span = span_of(window_s)
+        found = await self._read(statements.GET_SPENT, key, span)
+        return window((found[0][0], found[0][1]) if found else None, span, await self._now())[1]
+
+    async def _now(self) -> int:
+        """Return the time of the store, in microseconds."""
+        told = await self._read(statements.GET_META, CLOCK)
+        return self._clock.now(told[0][0] if told else 0)
 
     async def answers(self, run_id: str) -> list[AnswerRow]:
         """Return a run's committed answers by step."""
@@ -116,12 +180,22 @@ class SqliteStore:
         return _first(ApprovalRow, await self._read(statements.GET_APPROVAL, approval_id))
 
     async def approvals(
-        self, *, run_id: str | None = None, state: str | None = None, limit: int = 100
+        self,
+        *,
+        run_id: str | None = None,
+        state: str | None = None,
+        tenant: str | None = None,
+        before: str | None = None,
+        limit: int = 100,
     ) -> list[ApprovalRow]:
         """Return approval requests, newest first."""
-        query = statements.get_approvals(by_run=run_id is not None, by_state=state is not None)
-        values = [value for value in (run_id, state) if value is not None]
-        return _rows(ApprovalRow, await self._read(query, *values, max(limit, 0)))
+        wanted = {"run": run_id, "state": state, "tenant": tenant, "before": before}
+        query = statements.get_approvals(**{name: value is not None for name, value in wanted.items()})
+        values = [value for value in wanted.values() if value is not None]
+        rows = _rows(ApprovalRow, await self._read(query, *values, max(limit, 0)))
+        if not rows and before is not None and await self.approval(before) is None:
+            raise no_such_row(before)
+        return rows
 
     async def secret_key(self) -> bytes:
         """Return the store's own 32 random bytes."""
@@ -129,7 +203,7 @@ class SqliteStore:
             raise StoreError("The store is closed. Open it before asking for its key.")
         return self._key
 
-    async def _read(self, query: str, *values: str | int) -> list[tuple[Any, ...]]:
+    async def _read(self, query: str, *values: str | float) -> list[tuple[Any, ...]]:
         reader, reading = self._reader, self._reading
         if reader is None or reading is None:
             raise StoreError("The store is closed. Open it before reading.")

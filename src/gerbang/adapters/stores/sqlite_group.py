@@ -7,9 +7,12 @@ from typing import Any, Final
 from msgspec.structs import astuple
 
 from gerbang.adapters.stores import statements
+from gerbang.adapters.stores.checks import KEPT, Checks, asks
+from gerbang.adapters.stores.sqlite_checks import FileSource, write_out
 from gerbang.adapters.stores.sqlite_heads import Heads
+from gerbang.adapters.stores.store_clock import StoreClock
 from gerbang.audit.chain import extend
-from gerbang.values.record import ApprovalRow, Batch, CallRow, Committed, frees
+from gerbang.values.record import ApprovalRow, Batch, CallRow, Committed, Lease, frees
 
 Params = tuple[Any, ...]
 _KEY: Final = 0  # place of the key in a call's parameters
@@ -18,7 +21,16 @@ _KEY: Final = 0  # place of the key in a call's parameters
 class Prepared:
     """A batch as parameters of statements, taken when it is handed in: changing it later changes nothing."""
 
-    __slots__ = ("answers", "approvals", "calls", "claims", "events", "expects", "runs")
+    __slots__ = (
+        "answers",
+        "approvals",
+        "asked",
+        "calls",
+        "claims",
+        "events",
+        "expects",
+        "runs",
+    )
 
     def __init__(self, batch: Batch) -> None:
         self.claims = [astuple(row) for row in batch.claims]
@@ -28,6 +40,22 @@ class Prepared:
         self.approvals = [astuple(row) for row in batch.approvals]
         self.events = tuple(batch.events)
         self.expects = dict(batch.expects)
+        self.asked = Prepared.Asked(batch) if asks(batch) else None
+
+    class Asked:
+        """What is asked of switches, leases and limits; most batches ask nothing."""
+
+        __slots__ = ("hold", "kills", "lease", "pins", "revives", "spends", "stops", "takes")
+
+        def __init__(self, batch: Batch) -> None:
+            self.stops = batch.stops
+            self.lease = batch.lease
+            self.takes = batch.takes
+            self.spends = batch.spends
+            self.hold = batch.hold
+            self.kills = batch.kills
+            self.revives = batch.revives
+            self.pins = batch.pins
 
 
 class _Contended(Exception):
@@ -37,29 +65,32 @@ class _Contended(Exception):
 class GroupWriter:
     """Writes groups on one connection."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, clock: StoreClock | None = None) -> None:
         self._connection = connection
         self._heads = Heads(connection)
+        self._checks = Checks(FileSource(connection), clock or StoreClock(), KEPT)
 
     def write(self, group: Sequence[Prepared]) -> list[Committed]:
-        """Write all batches whose claims are free and commit them together.
+        """Write all batches that nothing stands against and commit them together.
 
         Returns one answer a batch. Raises what SQLite raises; then none of the group was written.
         """
         try:
-            return self._transaction(group, _Together(self._connection, self._heads))
+            return self._transaction(group, _Together(self._connection, self._heads, self._checks))
         except _Contended:
-            return self._transaction(group, _InTurn(self._connection, self._heads))
+            return self._transaction(group, _InTurn(self._connection, self._heads, self._checks))
 
     def _transaction(self, group: Sequence[Prepared], writing: "_Together") -> list[Committed]:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
-            self._heads.refresh()
+            if self._heads.refresh():
+                self._checks.forget()
             committed = writing.write(group)
             connection.execute("COMMIT")
         except BaseException:
             self._heads.forget()  # they may be ahead of what is in the file
+            self._checks.forget()
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
@@ -69,9 +100,10 @@ class GroupWriter:
 class _Together:
     """One transaction in the making, for the usual case that every claimed key is new."""
 
-    def __init__(self, connection: sqlite3.Connection, heads: Heads) -> None:
+    def __init__(self, connection: sqlite3.Connection, heads: Heads, checks: Checks) -> None:
         self._connection = connection
         self._heads = heads
+        self._checks = checks
         self._calls: list[Params] = []
         self._runs: list[Params] = []
         self._answers: list[Params] = []
@@ -82,18 +114,31 @@ class _Together:
         """Write the group and return its answers. Raises _Contended before anything else is written."""
         if any(batch.expects for batch in group):
             raise _Contended
-        claims = [row for batch in group for row in batch.claims]
+        drawn: list[Committed | Lease | None] = [None] * len(group)
+        going = group
+        if asking := any(batch.asked for batch in group):
+            self._checks.begin()
+            drawn = [self._checks.decide(batch.asked) if batch.asked else None for batch in group]
+            going = [
+                batch for batch, answer in zip(group, drawn, strict=True) if not isinstance(answer, Committed)
+            ]
+        claims = [row for batch in going for row in batch.claims]
         if claims:
             keys = {row[_KEY] for row in claims}
-            if any(row[_KEY] in keys for batch in group for row in batch.calls):
+            if any(row[_KEY] in keys for batch in going for row in batch.calls):
                 raise _Contended
             if self._connection.executemany(statements.CLAIM, claims).rowcount != len(claims):
                 raise _Contended
-        committed = [self._add(batch) for batch in group]
+        committed = [
+            answer if isinstance(answer, Committed) else self._add(batch, answer)
+            for batch, answer in zip(group, drawn, strict=True)
+        ]
         self._flush()
+        if asking:
+            write_out(self._checks, self._connection)
         return committed
 
-    def _add(self, batch: Prepared) -> Committed:
+    def _add(self, batch: Prepared, held: Lease | None = None) -> Committed:
         if batch.calls:
             self._calls += batch.calls
         if batch.runs:
@@ -110,7 +155,7 @@ class _Together:
             head.digest = digest = extend(head.digest, kind, body)
             head.seq = seq = head.seq + 1
             append((head.run, seq, kind, body, digest))
-        return Committed(seq)
+        return Committed(seq, held=held) if held is not None else Committed(seq)
 
     def _flush(self) -> None:
         many = self._connection.executemany
@@ -130,17 +175,32 @@ class _InTurn(_Together):
     """The same, batch after batch: each sees what those before it did to the keys that it claims."""
 
     def write(self, group: Sequence[Prepared]) -> list[Committed]:
-        """Write the batches whose claims are free; the others are answered with the row in their way."""
-        committed = []
-        for batch in group:
-            stale = self._unexpected(batch.expects)
-            taken = None if stale is not None else self._claim(batch.claims)
-            if stale is not None or taken is not None:
-                committed.append(Committed(0, taken, stale))
-            else:
-                committed.append(self._add(batch))
+        """Write the batches that nothing stands against; the others are answered with what does."""
+        self._checks.begin()
+        committed = [self._one(batch) for batch in group]
         self._flush()
+        write_out(self._checks, self._connection)
         return committed
+
+    def _one(self, batch: Prepared) -> Committed:
+        asked = batch.asked
+        barred = None if asked is None else self._checks.barred(asked)
+        if barred is not None:
+            return barred
+        stale = self._unexpected(batch.expects)
+        if stale is not None:
+            return Committed(stale=stale)
+        freed: list[tuple[str]] = []
+        taken = self._taken(batch.claims, freed)
+        if taken is not None:
+            return Committed(0, taken)
+        drawn = None if asked is None else self._checks.draw(asked)
+        if isinstance(drawn, Committed):
+            return drawn
+        # New rows, not the old ones changed: calls are listed in the order of their rows.
+        self._connection.executemany(statements.FREE_CALL, freed)
+        self._connection.executemany(statements.CLAIM, batch.claims)
+        return self._add(batch, drawn)
 
     def _unexpected(self, expects: dict[str, str]) -> ApprovalRow | None:
         """Return the first approval that is not in the state that the batch expects."""
@@ -153,13 +213,12 @@ class _InTurn(_Together):
                 return standing
         return None
 
-    def _claim(self, claims: list[Params]) -> CallRow | None:
-        """Insert the claims, or return the row that holds the first key that is not free."""
+    def _taken(self, claims: list[Params], freed: list[tuple[str]]) -> CallRow | None:
+        """Return the row that holds the first key that is not free, and note the rows that give way."""
         if not claims:
             return None
         self._flush()  # a batch before this one may have changed the rows
         seen: dict[str, Params] = {}
-        freed: list[tuple[str]] = []
         for row in claims:
             key = row[_KEY]
             if key in seen:
@@ -172,7 +231,4 @@ class _InTurn(_Together):
             if not frees(holder, CallRow(*row)):
                 return holder
             freed.append((key,))
-        # New rows, not the old ones changed: calls are listed in the order of their rows.
-        self._connection.executemany(statements.FREE_CALL, freed)
-        self._connection.executemany(statements.CLAIM, claims)
         return None

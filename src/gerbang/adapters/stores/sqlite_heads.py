@@ -28,16 +28,18 @@ class Heads:
         self._heads: dict[str, Head] = {}
         self._data_version = -1
 
-    def refresh(self) -> None:
-        """Forget all when another connection has written. Call it first in a writing transaction.
+    def refresh(self) -> bool:
+        """Forget all when another connection has written, and tell so. Call it first in a transaction.
 
         SQLite changes the number that is compared here with every commit of another connection, and
         inside the transaction there can be none.
         """
         (version,) = self._connection.execute("PRAGMA data_version").fetchone()
-        if version != self._data_version or len(self._heads) > _KEPT:
+        others = bool(version != self._data_version)
+        if others or len(self._heads) > _KEPT:
             self._heads.clear()
             self._data_version = version
+        return others
 
     def forget(self) -> None:
         """Forget all: the transaction that moved them was undone."""

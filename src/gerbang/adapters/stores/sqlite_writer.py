@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from gerbang.adapters.stores.sqlite_fault import is_busy, translate
 from gerbang.adapters.stores.sqlite_group import GroupWriter, Prepared
+from gerbang.adapters.stores.store_clock import StoreClock
 from gerbang.errors import StoreError
 from gerbang.values.record import Committed
 
@@ -31,9 +32,11 @@ class _Job:
 class Writer:
     """Owns the writing connection and its thread."""
 
-    def __init__(self, connection: sqlite3.Connection, path: str, timeout_s: float) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: str, timeout_s: float, clock: StoreClock | None = None
+    ) -> None:
         self._connection = connection
-        self._group = GroupWriter(connection)
+        self._group = GroupWriter(connection, clock)
         self._path = path
         self._timeout_s = timeout_s
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()

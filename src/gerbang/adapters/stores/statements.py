@@ -47,8 +47,10 @@ GET_HEAD: Final = "SELECT seq, digest FROM events WHERE run = ? ORDER BY seq DES
 GET_CALL: Final = f"SELECT {_columns(CallRow)} FROM calls WHERE key = ?"  # noqa: S608
 GET_CALLS: Final = f"SELECT {_columns(CallRow)} FROM calls WHERE run_id = ? ORDER BY place"  # noqa: S608
 GET_RUN: Final = f"{_RUNS} WHERE runs.run_id = ?"
-GET_RUNS: Final = f"{_RUNS} ORDER BY runs.started_at DESC, runs.place DESC LIMIT ?"
-GET_TENANT_RUNS: Final = f"{_RUNS} WHERE tenant = ? ORDER BY runs.started_at DESC, runs.place DESC LIMIT ?"
+GET_UNFINISHED: Final = (
+    f"{_RUNS} LEFT JOIN leases USING (run_id) WHERE runs.state = 'running' "
+    "AND (leases.expires_at IS NULL OR leases.expires_at <= ?) ORDER BY runs.started_at, runs.place LIMIT ?"
+)
 GET_ANSWERS: Final = f"SELECT {_columns(AnswerRow)} FROM answers WHERE run_id = ? ORDER BY step"  # noqa: S608
 GET_EVENTS: Final = (
     "SELECT run_id, seq, kind, body, digest FROM chains JOIN events USING (run) "
@@ -58,9 +60,53 @@ GET_APPROVAL: Final = f"SELECT {_columns(ApprovalRow)} FROM approvals WHERE appr
 GET_KEY: Final = "SELECT value FROM meta WHERE name = 'secret_key'"
 
 
-def get_approvals(*, by_run: bool, by_state: bool) -> str:
-    """Return the query for approvals, newest first, narrowed by run, by state, or both, in that order."""
-    wanted = [name for name, use in (("run_id = ?", by_run), ("state = ?", by_state)) if use]
+GET_OPEN_CALLS: Final = (
+    f"SELECT {_columns(CallRow)} FROM calls WHERE run_id = ? "  # noqa: S608
+    "AND state IN ('PLANNED', 'DISPATCHED', 'UNCERTAIN') ORDER BY place"
+)
+GET_UNCERTAIN: Final = (
+    f"SELECT {_columns(CallRow)} FROM calls WHERE state = 'UNCERTAIN' "  # noqa: S608
+    "ORDER BY updated_at, place LIMIT ?"
+)
+
+GET_META: Final = "SELECT value FROM meta WHERE name = ?"
+SET_META: Final = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+GET_KILLS: Final = 'SELECT target, "by", reason, at FROM kills ORDER BY target'
+KILL: Final = "INSERT OR REPLACE INTO kills VALUES (?, ?, ?, ?)"
+REVIVE: Final = "DELETE FROM kills WHERE target = ?"
+GET_PINS: Final = 'SELECT name, digest, "by", at FROM pins ORDER BY name'
+PIN: Final = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, ?)"
+GET_LEASE: Final = "SELECT run_id, holder, fence, expires_at FROM leases WHERE run_id = ?"
+LEASE: Final = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?)"
+RELEASE: Final = "DELETE FROM leases WHERE run_id = ?"
+GET_RATE: Final = "SELECT full_at FROM rates WHERE key = ?"
+RATE: Final = "INSERT INTO rates VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET full_at = excluded.full_at"
+GET_SPENT: Final = "SELECT began, amount FROM spends WHERE key = ? AND span = ?"
+SPENT: Final = (
+    "INSERT INTO spends VALUES (?, ?, ?, ?) "
+    "ON CONFLICT (key, span) DO UPDATE SET began = excluded.began, amount = excluded.amount"
+)
+
+
+def get_runs(*, tenant: bool, state: bool, before: bool) -> str:
+    """Return the query for runs, newest first, narrowed by those named, in that order of parameters."""
+    wanted = [f"runs.{name} = ?" for name, use in (("tenant", tenant), ("state", state)) if use]
+    if before:
+        wanted.append(
+            "(runs.started_at, runs.place) < (SELECT b.started_at, b.place FROM runs b WHERE b.run_id = ?)"
+        )
+    where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
+    return f"{_RUNS}{where} ORDER BY runs.started_at DESC, runs.place DESC LIMIT ?"
+
+
+def get_approvals(*, run: bool, state: bool, tenant: bool, before: bool) -> str:
+    """Return the query for approvals, newest first, narrowed by those named, in that order of parameters."""
+    named = (("run_id", run), ("state", state), ("tenant", tenant))
+    wanted = [f"{name} = ?" for name, use in named if use]
+    if before:
+        wanted.append(
+            "(created_at, place) < (SELECT b.created_at, b.place FROM approvals b WHERE b.approval_id = ?)"
+        )
     where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
     return (
         f"SELECT {_columns(ApprovalRow)} FROM approvals{where} "  # noqa: S608 - no value is in the text

@@ -1,9 +1,14 @@
-"""What both stores check before they take a batch, and how a row follows the one that it replaces."""
+"""What all stores check before they take a batch, and how a row follows the one that it replaces."""
+
+from typing import Final
 
 from msgspec.structs import replace
 
-from gerbang.errors import StoreError
+from gerbang.errors import StoreError, UsageError
 from gerbang.values.record import FOLLOWS, Batch, CallRow, RunRow
+
+_LONGEST_S: Final = 1e9
+"""About thirty years: times are whole microseconds, and must stay far below 2 to the power of 63."""
 
 
 def check_text(batch: Batch) -> None:
@@ -29,6 +34,42 @@ def check_text(batch: Batch) -> None:
         _sound(
             a.approval_id, a.run_id, a.key, a.tool, a.tenant, a.preview, a.reasons, a.note, a.decided_by or ""
         )
+
+
+def check_bounds(batch: Batch) -> None:
+    """Refuse limits and leases that make no sense. Raises StoreError; nothing was written then."""
+    for take in batch.takes:
+        _sound(take.key)
+        full_s = take.period_s * take.burst
+        if not (take.period_s >= 1e-6 and take.burst >= 1 and full_s <= _LONGEST_S and take.cost >= 0):
+            raise _senseless(
+                f"rate limit {take.key!r:.80}", "a period above 0, a burst from 1, a cost from 0"
+            )
+        if not take.period_s * take.cost <= _LONGEST_S:
+            raise _senseless(f"rate limit {take.key!r:.80}", "a smaller cost")
+    for spend in batch.spends:
+        _sound(spend.key)
+        sound = spend.window_s is None or 0 < spend.window_s <= _LONGEST_S
+        if not (sound and abs(spend.amount) < float("inf") and spend.limit >= 0):
+            raise _senseless(f"budget {spend.key!r:.80}", "a finite amount, a limit from 0, a window above 0")
+    if batch.hold is not None:
+        _sound(batch.hold.run_id, batch.hold.holder)
+        if not batch.hold.ttl_s <= _LONGEST_S:
+            raise _senseless(f"lease of run {batch.hold.run_id!r:.80}", "a time in seconds")
+    for kill in batch.kills:
+        _sound(kill.target, kill.by, kill.reason)
+    for pin in batch.pins:
+        _sound(pin.name, pin.digest, pin.by)
+    _sound(*batch.revives, *batch.stops)
+
+
+def _senseless(what: str, wanted: str) -> StoreError:
+    return StoreError(f"The {what} cannot be kept. Nothing was written; give it {wanted}.")
+
+
+def no_such_row(name: str) -> UsageError:
+    """Return the error for a page that is to follow a row that does not exist."""
+    return UsageError(f"There is no {name!r:.80} to continue after. Begin again with the first page.")
 
 
 def _sound(*texts: str) -> None:

@@ -1,0 +1,94 @@
+"""One store, several processes: what one sets holds for every commit of the others that follows."""
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from gerbang.values.record import Batch, Spend, Take
+
+from .helpers import CHILD_S, a_run, approval, child, event, opened, run
+
+CONTENDER = Path(__file__).parent / "child_contender.py"
+PROCESSES = 4
+
+
+@pytest.fixture(params=["sqlite"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:{tmp_path / 'store.db'}"
+
+
+def test_a_switch_of_another_process_holds_at_once(shared: str) -> None:
+    async def work() -> None:
+        async with opened(shared) as one, opened(shared) as other:
+            for _ in range(5):
+                assert (await one.commit(Batch(events=[event()], stops=("all",)))).written
+                await other.kill("all", "b", "", 1.0)
+                assert (await one.commit(Batch(events=[event()], stops=("all",)))).stopped == "all"
+                assert [kill.target for kill in await one.kills()] == ["all"]
+                await other.revive("all")
+
+    run(work())
+
+
+def test_a_lease_that_another_process_took_fences_this_one(shared: str) -> None:
+    async def work() -> None:
+        async with opened(shared) as one, opened(shared) as other:
+            fences = []
+            for turn in range(5):
+                mine, theirs = (one, other) if turn % 2 else (other, one)
+                lease = await mine.lease("r1", f"h{turn}", 0.01)
+                assert lease is not None
+                fences.append(lease.fence)
+                assert (await mine.commit(Batch(events=[event()], lease=("r1", lease.fence)))).written
+                await asyncio.sleep(0.03)
+                taken = await theirs.lease("r1", f"t{turn}", 1000)
+                assert taken is not None
+                fences.append(taken.fence)
+                assert (await mine.commit(Batch(events=[event()], lease=("r1", lease.fence)))).fenced
+                await theirs.release(taken)
+            assert sorted(set(fences)) == fences
+
+    run(work())
+
+
+def test_limits_are_counted_together(shared: str) -> None:
+    async def work() -> None:
+        async with opened(shared) as one, opened(shared) as other:
+            batch = Batch(takes=(Take("k", 1000, 7),), spends=(Spend("c", None, 100, 10),))
+            written = 0
+            for turn in range(12):
+                written += (await (one, other)[turn % 2].commit(batch)).written
+            assert written == 7
+            assert await one.spent("c", None) == await other.spent("c", None) == 70
+
+    run(work())
+
+
+def test_processes_that_contend_for_everything(shared: str) -> None:
+    """Each process tries every claim, approval, lease and limit; each may be had once, or so many times."""
+
+    async def prepare() -> None:
+        async with opened(shared) as store:
+            await store.commit(Batch(runs=[a_run()], approvals=[approval(f"a{n}") for n in range(20)]))
+
+    run(prepare())
+    children = [child(CONTENDER, shared, f"p{n}") for n in range(PROCESSES)]
+    won: Counter[str] = Counter()
+    for process in children:
+        out, trouble = process.communicate(timeout=CHILD_S)
+        assert (process.returncode, trouble) == (0, ""), trouble
+        won.update(line.split()[0] for line in out.splitlines())
+    expected = {f"claim:k{n}": 1 for n in range(20)} | {f"approval:a{n}": 1 for n in range(20)}
+    expected |= {f"lease:r{n}": 1 for n in range(20)} | {"rate": 25, "budget": 15}
+    assert won == expected
+
+    async def look() -> None:
+        async with opened(shared) as store:
+            assert len(await store.events("r1")) == 20 + 20 + 25 + 15
+            assert len(await store.calls("r1")) == 20
+            assert await store.spent("budget", None) == 15
+            assert {row.state for row in await store.approvals()} == {"granted"}
+
+    run(look())
