@@ -15,6 +15,7 @@ REASONS: Final[dict[str, str]] = {
         "sebuah kunci ditulis dua kali dengan dua nilai berbeda"
     ),
     "a key is missing": "sebuah kunci tidak ada",
+    "a key is not closed": "sebuah kunci tidak ditutup",
     "a key must be in double quotes": "kunci harus diapit tanda kutip ganda",
     "a number cannot be read": "sebuah angka tidak dapat dibaca",
     "a number is too large": "sebuah angka terlalu besar",
@@ -40,6 +41,7 @@ REASONS: Final[dict[str, str]] = {
     "an escape names no character": "sebuah escape tidak menunjuk karakter apa pun",
     "an object needs texts as keys": "kunci objek harus teks",
     "every argument needs its name, as in key=value": "setiap argumen perlu namanya, seperti key=value",
+    "no call like name(key=value)": "bukan panggilan seperti nama(kunci=nilai)",
     "something follows the value": "ada sesuatu sesudah nilai",
     "text follows the arguments": "ada teks sesudah argumen",
     "the action input is no JSON object": "masukan tindakan bukan objek JSON",
@@ -49,6 +51,7 @@ REASONS: Final[dict[str, str]] = {
     "the arguments are no object": "argumennya bukan objek",
     "the arguments are not one object": "argumennya bukan satu objek",
     "the call has two names": "panggilan ini punya dua nama",
+    "the closing bracket of the list is missing": "kurung tutup daftarnya tidak ada",
     "the header of a message is too long": "kepala pesan terlalu panjang",
     "the list holds something that is no call": "daftarnya memuat sesuatu yang bukan panggilan",
     "the name of an argument is missing": "nama sebuah argumen tidak ada",
