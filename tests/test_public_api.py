@@ -43,6 +43,7 @@ NAMES = {
     "ToolError",
     "ToolFinished",
     "UsageError",
+    "load_tools",
     "parse",
     "tool",
 }
@@ -113,6 +114,7 @@ SIGNATURES: list[tuple[Any, list[str]]] = [
     (g.Agent.stream, ["prompt", "*principal", "*purpose", "*intent", "*history"]),
     (g.Agent.run_sync, ["prompt"]),
     (g.Principal, ["user", "tenant", "scopes", "roles"]),
+    (g.load_tools, ["path", "*egress", "*timeout_s"]),
     (g.tool, ["*name", "*risk", "*description", "*timeout_s", "*result_max_chars", "*natural_key"]),
     (parse.reader, ["dialect", "*tools", "*reasoning_open", "*repair"]),
     (parse.parse, ["text", "dialect", "*tools", "*reasoning_open", "*truncated"]),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from gerbang import parse
+    from gerbang.adapters.tools.http_file import load_tools
     from gerbang.adapters.tools.python import tool
     from gerbang.compose.agent import Agent
     from gerbang.compose.events import (
@@ -84,11 +85,13 @@ __all__ = [
     "ToolError",
     "ToolFinished",
     "UsageError",
+    "load_tools",
     "parse",
     "tool",
 ]
 
 _HOMES: Final = {
+    "gerbang.adapters.tools.http_file": ("load_tools",),
     "gerbang.adapters.tools.python": ("tool",),
     "gerbang.compose.agent": ("Agent",),
     "gerbang.compose.events": (

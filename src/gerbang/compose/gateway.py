@@ -69,6 +69,7 @@ class Gateway:
         self.secrets: Secrets = _open_secrets(secrets)
         bodies: dict[str, Tool] = {}
         contracts: list[Contract] = []
+        self._closers: list[Any] = []  # of tools that hold connections
         for tool in tools:
             contract = getattr(tool, "contract", None)
             if not isinstance(contract, Contract):
@@ -77,6 +78,7 @@ class Gateway:
                 )
             check_name(contract.name, contract.origin)
             contracts.append(contract)
+            self._closers += [tool.aclose] if hasattr(tool, "aclose") else []
             bodies[contract.name] = (
                 GuardedTool(tool, contract, self.secrets, pool) if contract.secrets else tool
             )
@@ -107,11 +109,13 @@ class Gateway:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Finish what is queued and close the store. May be called more than once."""
+        """Finish what is queued, close the tools' connections and the store. May be called more than once."""
         gate, self._gate = self._gate, None
         if gate is not None:
             await gate.aclose()
         await self._executor.aclose()
+        for close in self._closers:
+            await close()
         await self.store.close()
 
     @property
