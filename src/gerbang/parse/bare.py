@@ -1,22 +1,25 @@
-"""Machine of the untagged formats: JSON on its own line, in a fence, a router's decision, Python calls.
+"""Machine of the untagged formats: JSON on its own line, in a fence, a router's decision.
 
-Untagged text is held until it is complete, because only then it is known whether it was a call: what is
-none is shown unchanged.
+Untagged text is recorded until it is complete, because only then it is known whether it was a call: what is
+none is shown unchanged. The arguments of what looks like a call stream before that (see `preview`).
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
+from gerbang.parse import bare_python
+from gerbang.parse.block import emit, lapse
 from gerbang.parse.caps import MAX_HELD
 from gerbang.parse.faults import Broken
 from gerbang.parse.json_text import STOPS, JsonText
 from gerbang.parse.json_value import dump, load
+from gerbang.parse.layout import Bare
 from gerbang.parse.plan import Plan
-from gerbang.parse.python_calls import python_calls
-from gerbang.parse.python_text import PythonText
+from gerbang.parse.preview import Preview
 from gerbang.parse.reader import Machine, Reader
 from gerbang.parse.scan import upcoming
-from gerbang.parse.shape import Call, calls_of, router_call
+from gerbang.parse.shape import calls_of, router_call
 
 _FIRST_KEY: Final = re.compile(r"""\s*(?:\[\s*)?\{\s*["']([^"'\\]*)["']\s*:""")
 _NO_KEY: Final = re.compile(r"""\s*(?:\[\s*)?(?:[^\s\[{]|\[\s*[^\s{\]]|\{\s*[^\s"'}])""")
@@ -29,29 +32,9 @@ _CALL_KEYS: Final = frozenset(
 )
 _CUT_KEY: Final = re.compile(r"""\s*(?:\[\s*)?(?:\{\s*(?:"([a-z_]*)"?\s*)?)?""")
 _SPACES: Final = re.compile(r"[ \t]*")
-_PYTHON_HEAD: Final = re.compile(r"\[\s*[A-Za-z_][\w.\-]*\s*\(")
-_PYTHON_PREFIX: Final = re.compile(r"\[\s*(?:[A-Za-z_][\w.\-]*\s*)?\Z")
 _BLANKS: Final = re.compile(r"\s*")
 _HEAD: Final = 512
 _LINE_ENDS: Final = ("\n", "\r", ";", "{", "<|", "</", "```")
-
-
-class Held:
-    """Text that may be a call: what was taken so far, and whether the answer's first text."""
-
-    __slots__ = ("first", "parts", "size")
-
-    def __init__(self, reader: Reader) -> None:
-        self.parts = reader.held
-        self.parts.clear()
-        self.size = 0
-        self.first = reader.blank
-
-    def text(self) -> str:
-        """Return and forget what was held."""
-        text = "".join(self.parts)
-        self.parts.clear()
-        return text
 
 
 def read(reader: Reader, plan: Plan) -> Machine:
@@ -59,27 +42,29 @@ def read(reader: Reader, plan: Plan) -> Machine:
     rules = plan.dialect.bare
     first = reader.blank
     if rules is not None and rules.python and reader.buf[reader.pos] == "[":
-        python = yield from _is_python(reader)
+        python = yield from bare_python.starts(reader)
         if python:
             if first:
-                yield from _python(reader, known=rules.known)
+                yield from bare_python.read(reader, known=rules.known)
             else:
                 _as_text(reader)
             return
     if rules is None or not rules.untagged:
         _as_text(reader)
         return
-    reader.begin(0)
-    held = Held(reader)
     while True:
-        value = yield from _value(reader, held, sure=not rules.close)
+        reader.begin(0)
+        reader.record()
+        opens = None if rules.close else _opens(reader, rules, first=first)
+        value = yield from _value(reader, opens)
         if value is None:
             return
         ends = _closed(reader, rules.close) if rules.close else _own_line(reader)
+        raw = reader.recorded()
         if not (yield from ends):
-            reader.content(held.text())
+            lapse(reader)
+            reader.content(raw)
             return
-        raw = held.text()
         if not _report(reader, plan, value, first=first, raw=raw):
             return
         mark, distance = yield from upcoming(reader, (";", ",", "{"))
@@ -88,7 +73,16 @@ def read(reader: Reader, plan: Plan) -> Machine:
         if mark != "{":
             return
         reader.pos += distance
-        reader.begin(0)
+
+
+def _opens(reader: Reader, rules: Bare, *, first: bool) -> Callable[[str], bool]:
+    """Return the rule that tells whether a name makes a call: then its arguments may be passed on early."""
+    names = reader.offered.names
+    if rules.router:
+        return lambda name: name in names and name != "none"
+    if rules.known or not (first or rules.fence):
+        return names.__contains__
+    return lambda _name: True
 
 
 def _as_text(reader: Reader) -> None:
@@ -133,43 +127,51 @@ def _may_be_call(reader: Reader, *, sure: bool) -> Any:
         yield
 
 
-def _value(reader: Reader, held: Held, *, sure: bool = True) -> Any:
-    """Read one JSON value into `held`. Returns (text, repaired), or None when it was given back as text.
+def _value(reader: Reader, opens: Callable[[str], bool] | None) -> Any:
+    """Read one JSON value, which is being recorded. Returns (text, repaired), or None when it was given back
+    as text.
 
-    `sure`: what looks like a call is one; else it is text until a mark tells otherwise.
+    `opens` tells which names make a call, so that its arguments stream; without it, what looks like a call is
+    text until a mark tells otherwise.
     """
+    sure = opens is not None
     if not (yield from _may_be_call(reader, sure=sure)):
-        held.parts.append(reader.buf[reader.pos])
         reader.pos += 1
-        reader.content(held.text())
+        reader.content(reader.recorded())
         return None
     text = JsonText(repair=reader.repair)
-    begin = len(held.parts)
+    preview = None
+    if opens is not None:
+        preview = Preview(reader, text, opens, listed=reader.buf[reader.pos] == "[")
+    begin = reader.mark()
+    size = 0
     while True:
         start = reader.pos
         try:
             reader.pos = text.run(reader.buf, start)
+            if preview is not None:
+                preview.seen()
         except Broken as broken:
-            reader.pos = text.at
-            held.parts.append(reader.buf[start : reader.pos])
-            _give_back(reader, held, broken if sure else None)
+            reader.pos = max(start, text.at) if broken.code != "CALL_TOO_LARGE" else reader.pos
+            _give_back(reader, broken if sure else None)
             return None
-        text.out.clear()  # text that went by while the machine slept is not in it
-        held.parts.append(reader.buf[start : reader.pos])
-        held.size += reader.pos - start
+        text.out.clear()  # what went by while the machine slept is not in it
+        size += reader.pos - start
         if text.done:
-            return _settled("".join(held.parts[begin:]), repaired=text.repaired)
-        if reader.ended or held.size > MAX_HELD:
+            return _settled(reader.recorded_since(begin), repaired=text.repaired)
+        if reader.pos < len(reader.buf):
+            continue
+        if reader.ended or size > MAX_HELD:
             end = Broken("CALL_TRUNCATED" if reader.ended else "CALL_TOO_LARGE")
-            _give_back(reader, held, end if sure else None)
+            _give_back(reader, end if sure else None)
             return None
-        if text.in_text:
-            reader.rest(STOPS, hold=True)
+        if text.in_text and (preview is None or preview.rests):
+            reader.rest(STOPS, hold=preview is None or not preview.live)
         yield
 
 
 def _settled(raw: str, *, repaired: bool) -> tuple[str, bool]:
-    """Return the JSON text of a complete value that was held."""
+    """Return the JSON text of a complete value that was recorded."""
     if not repaired:
         return raw, False
     text = JsonText(repair=True)
@@ -177,17 +179,14 @@ def _settled(raw: str, *, repaired: bool) -> tuple[str, bool]:
     return "".join(text.out), True
 
 
-def _give_back(reader: Reader, held: Held, broken: Broken | None) -> None:
-    """Show what was held; when it was a call that the end of the answer cut, only report it."""
-    if broken is None:
-        reader.content(held.text())
-    elif broken.code == "CALL_TRUNCATED":
-        held.text()
+def _give_back(reader: Reader, broken: Broken | None) -> None:
+    """Show what was recorded; when it was a call that the end of the answer cut, only report it."""
+    text = reader.recorded()
+    if broken is not None:
         reader.fault(broken.code, broken.why)
-    else:
-        text = held.text()
-        reader.fault(broken.code, broken.why)
-        reader.content(text)
+        if broken.code == "CALL_TRUNCATED":
+            return
+    reader.content(text)
 
 
 def _report(reader: Reader, plan: Plan, value: tuple[str, bool], *, first: bool, raw: str) -> bool:
@@ -203,33 +202,31 @@ def _report(reader: Reader, plan: Plan, value: tuple[str, bool], *, first: bool,
         calls = calls_of(parsed, repair=reader.repair)
         known = rules.known or not (first or rules.fence)
         if calls is None or (known and any(name not in reader.offered.names for name, _ in calls)):
+            lapse(reader)
             reader.content(raw)
             return False
-        _emit(reader, calls, repaired=repaired)
+        emit(reader, calls, repaired=repaired)
     except Broken as broken:
         reader.fault(broken.code, broken.why)
     return True
 
 
-def _emit(reader: Reader, calls: list[Call], *, repaired: bool) -> None:
-    for name, arguments in calls:
-        reader.call(name, arguments, dump(arguments), repaired=repaired)
-
-
 def _router(reader: Reader, value: Any, raw: str, *, repaired: bool) -> bool:
     call = router_call(value, reader.offered.schema)
     if call is not None and call[0] == "none":
+        lapse(reader)
         answer = value["input"]
         reader.content(answer if isinstance(answer, str) else "" if answer is None else dump(answer))
         return True
     if call is None or call[0] not in reader.offered.names:
         calls = calls_of(value, repair=reader.repair) if call is None else None
         if not calls or any(name not in reader.offered.names for name, _ in calls):
+            lapse(reader)
             reader.content(raw)
             return False
-        _emit(reader, calls, repaired=repaired)
+        emit(reader, calls, repaired=repaired)
         return True
-    _emit(reader, [call], repaired=repaired)
+    emit(reader, [call], repaired=repaired)
     return True
 
 
@@ -257,16 +254,19 @@ def fenced(reader: Reader, plan: Plan, ticks: int) -> Any:
         return False
     opening += reader.buf[reader.pos : reader.pos + distance]
     reader.pos += distance
-    return (yield from _fenced_calls(reader, plan, opening, first=first))
+    reader.unread(opening)
+    reader.record()
+    reader.pos += len(opening)
+    return (yield from _fenced_calls(reader, plan, first=first))
 
 
-def _fenced_calls(reader: Reader, plan: Plan, opening: str, *, first: bool) -> Any:
-    held = Held(reader)
-    held.parts.append(opening)
+def _fenced_calls(reader: Reader, plan: Plan, *, first: bool) -> Any:
     reader.fence = -1
     values: list[tuple[str, bool]] = []
+    rules = plan.dialect.bare
+    opens = _opens(reader, rules, first=first) if rules is not None else None
     while True:
-        value = yield from _value(reader, held)
+        value = yield from _value(reader, opens if not values else _no_name)
         if value is None:
             return False
         values.append(value)
@@ -277,16 +277,16 @@ def _fenced_calls(reader: Reader, plan: Plan, opening: str, *, first: bool) -> A
             mark, distance = yield from upcoming(reader, ("{",), distance + 1)
             if mark != "{":
                 break
-        held.parts.append(reader.buf[reader.pos : reader.pos + distance])
         reader.pos += distance
+    raw = reader.recorded()
     if mark not in ("```", "\0"):
-        reader.content(held.text())
+        lapse(reader)
+        reader.content(raw)
         return False
     joined, repaired = values[0]
     if len(values) > 1:
         joined = "[" + ",".join(text for text, _ in values) + "]"
         repaired = any(mended for _, mended in values)
-    raw = held.text()
     if not _report(reader, plan, (joined, repaired), first=first, raw=raw):
         return False
     reader.fence = 0
@@ -294,47 +294,6 @@ def _fenced_calls(reader: Reader, plan: Plan, opening: str, *, first: bool) -> A
     return True
 
 
-def _is_python(reader: Reader) -> Any:
-    """Tell whether `[name(` stands at `pos`."""
-    while True:
-        if _PYTHON_HEAD.match(reader.buf, reader.pos):
-            return True
-        size = len(reader.buf) - reader.pos
-        if reader.ended or size > _HEAD or not _PYTHON_PREFIX.match(reader.buf, reader.pos):
-            return False
-        yield
-
-
-def _python(reader: Reader, *, known: bool) -> Machine:
-    """Read a list of Python calls at the start of the answer."""
-    reader.begin(0)
-    held = Held(reader)
-    text = PythonText()
-    while True:
-        start = reader.pos
-        reader.pos = text.run(reader.buf, start)
-        held.parts.append(reader.buf[start : reader.pos])
-        held.size += reader.pos - start
-        if text.done:
-            break
-        if reader.ended or held.size > MAX_HELD:
-            raw = held.text()
-            if text.bad or not reader.ended:
-                reader.content(raw)
-            else:
-                reader.fault("CALL_TRUNCATED")
-            return
-        if text.stops is not None:
-            reader.rest(text.stops, hold=True)
-        yield
-    raw = held.text()
-    try:
-        calls, repaired = python_calls(raw.strip()[1:-1], repair=reader.repair)
-        if not calls or (known and any(name not in reader.offered.names for name, _ in calls)):
-            reader.content(raw)
-            return
-        _emit(reader, calls, repaired=repaired)
-    except Broken as broken:
-        reader.fault(broken.code, broken.why)
-        if broken.code == "CALL_NOT_LITERAL":
-            reader.content(raw)
+def _no_name(_name: str) -> bool:
+    """The calls behind the first one of a fence wait for its end."""
+    return False

@@ -1,9 +1,14 @@
 """What every block of calls has in common: marks that start no call, broken blocks, the end of the answer."""
 
+from typing import Any, Final
+
 from gerbang.parse.faults import Broken
+from gerbang.parse.json_value import dump
 from gerbang.parse.plan import Plan
 from gerbang.parse.reader import Machine, Reader
 from gerbang.parse.scan import skip_past, upcoming
+
+_NO_CALL: Final = ("CALL_NOT_STARTED", "what follows shows that it is no call")
 
 
 def not_started(reader: Reader, mark: str, *, quiet: bool = False) -> None:
@@ -27,3 +32,20 @@ def take_ends(reader: Reader, plan: Plan) -> Machine:
         if mark in ("", "\0"):
             return
         reader.pos += distance + len(mark)
+
+
+def lapse(reader: Reader) -> None:
+    """What was passed on as a call is none after all: it dies, and its text is shown."""
+    if reader.opened is not None:
+        reader.fault(*_NO_CALL)
+
+
+def emit(reader: Reader, calls: list[tuple[str, dict[str, Any]]], *, repaired: bool) -> None:
+    """Report complete calls. The first may be open already, with all of its arguments passed on."""
+    for name, arguments in calls:
+        if reader.opened == name:
+            reader.repaired = repaired
+            reader.close(arguments)
+            continue
+        lapse(reader)
+        reader.call(name, arguments, dump(arguments), repaired=repaired)

@@ -1,15 +1,21 @@
 """Machine of the family "Python calls between marks"."""
 
+import re
+from typing import Any, Final
+
+from gerbang.parse.arguments_pen import ArgumentsPen
 from gerbang.parse.block import not_started, recover
-from gerbang.parse.caps import MAX_CALL
+from gerbang.parse.caps import MAX_NAME
 from gerbang.parse.faults import Broken
-from gerbang.parse.json_value import dump
 from gerbang.parse.layout import Python
 from gerbang.parse.plan import Plan
-from gerbang.parse.python_calls import python_calls
-from gerbang.parse.python_text import PythonText
+from gerbang.parse.python_stream import call_arguments, call_name, peek
 from gerbang.parse.reader import Machine, Reader
 from gerbang.parse.scan import upcoming
+
+_HEAD: Final = re.compile(r"(?:\[\s*+)?[A-Za-z_][\w.\-]*(?:[/:][\w.\-]+)*+\s*+\(|\[\s*+\]")
+_HEAD_PART: Final = re.compile(r"(?:\[\s*+)?(?:[A-Za-z_][\w.\-]*(?:[/:][\w.\-]*)*+\s*+)?\Z")
+_LONGEST: Final = 3 * MAX_NAME
 
 
 def read(reader: Reader, plan: Plan, layout: Python, mark: str) -> Machine:
@@ -22,52 +28,71 @@ def read(reader: Reader, plan: Plan, layout: Python, mark: str) -> Machine:
     if ahead:
         reader.pos += distance + len(ahead)
         return
-    first = reader.buf[reader.pos + distance]
-    if first != "[" and not (first.isalpha() or first == "_"):
+    if not (yield from _started(reader, distance)):
         not_started(reader, mark)
         return
+    reader.pos += distance
     try:
-        yield from _block(reader, plan, layout)
+        yield from _calls(reader, layout)
     except Broken as broken:
         yield from recover(reader, plan, broken)
 
 
-def _block(reader: Reader, plan: Plan, layout: Python) -> Machine:
-    """Hold the block up to its end mark, then read it as a whole."""
-    text = PythonText(tagged=True)
-    held = reader.held
-    held.clear()
-    size = 0
+def _started(reader: Reader, distance: int) -> Any:
+    """Look ahead whether calls begin. An answer that ends here is a call that was cut."""
     while True:
-        start = reader.pos
-        reader.pos = text.run(reader.buf, start)
-        held.append(reader.buf[start : reader.pos])
-        size += reader.pos - start
-        if size > MAX_CALL:
-            raise Broken("CALL_TOO_LARGE", f"more than {MAX_CALL} characters")
-        if text.bad:
-            raise Broken("CALL_NOT_LITERAL", "a bracket does not fit")
-        if text.done:
-            mark, _ = yield from upcoming(reader, layout.closes, gap=False)
-            if mark in layout.closes:
-                reader.pos += len(mark)
-                break
-            if mark == "" and not plan.opens(mark):
-                held.append("<")
-                reader.pos += 1
-                text.done = False
-                continue
+        at = reader.pos + distance
+        if _HEAD.match(reader.buf, at):
+            return True
+        if len(reader.buf) - at > _LONGEST or not _HEAD_PART.match(reader.buf, at):
+            return False
         if reader.ended:
-            if text.stack or text.stops is not None or (layout.lines and reader.truncated):
-                raise Broken("CALL_TRUNCATED")
-            break
-        if text.stops is not None:
-            reader.rest(text.stops, hold=True)
+            return True
         yield
-    body = "".join(held).strip()
-    held.clear()
-    if body.startswith("[") and body.endswith("]"):
-        body = body[1:-1]
-    calls, repaired = python_calls(body, repair=reader.repair, json_words=layout.lines)
-    for name, arguments in calls:
-        reader.call(name, arguments, dump(arguments), repaired=repaired)
+
+
+def _calls(reader: Reader, layout: Python) -> Machine:
+    """Read calls up to the end mark. What is complete counts, whatever follows."""
+    char = yield from peek(reader)
+    listed = char == "["
+    reader.pos += listed
+    count = 0
+    while True:
+        char = yield from peek(reader)
+        if not char:
+            if listed or not count:
+                raise Broken("CALL_TRUNCATED")
+            return
+        mark, _ = yield from upcoming(reader, layout.closes, gap=False)
+        if mark in layout.closes:
+            if listed:
+                raise Broken("CALL_NOT_LITERAL", "the closing bracket of the list is missing")
+            reader.pos += len(mark)
+            return
+        if char in ",;" and count:
+            reader.pos += 1
+            continue
+        if char == "]" and listed:
+            reader.pos += 1
+            yield from _end(reader, layout)
+            return
+        name = yield from call_name(reader)
+        if name is None:
+            cut = reader.ended and _HEAD_PART.match(reader.buf, reader.pos)
+            raise Broken("CALL_TRUNCATED" if cut else "CALL_NOT_LITERAL", "no call like name(key=value)")
+        reader.open(name)
+        pen = ArgumentsPen(reader, name)
+        yield from call_arguments(reader, pen, json_words=layout.lines)
+        pen.close()
+        count += 1
+
+
+def _end(reader: Reader, layout: Python) -> Machine:
+    """Take the end mark behind a list, if it is there."""
+    mark, distance = yield from upcoming(reader, layout.closes)
+    if mark in layout.closes:
+        reader.pos += distance + len(mark)
+    elif mark == "\0":
+        reader.pos = len(reader.buf)
+    else:
+        reader.unclosed = True

@@ -46,6 +46,7 @@ class JsonText:
         "repaired",
         "stack",
         "state",
+        "step",
     )
 
     def __init__(self, *, repair: bool) -> None:
@@ -55,6 +56,7 @@ class JsonText:
         self.stack: list[str] = []
         self.state = VALUE
         self.done = False
+        self.step = 0  # up to this depth `run` returns after every token
         self.at = 0  # the place of the fault, once Broken was raised
         self._word = ""
         self._comma = ""
@@ -67,8 +69,8 @@ class JsonText:
         return self.state == TEXT
 
     def run(self, text: str, pos: int) -> int:
-        """Take `text` from `pos` and return the place up to which it was used. Raises Broken at the first
-        fault.
+        """Take `text` from `pos` and return the place up to which it was used: its end, that of the value or,
+        up to the depth `step`, that of a token. Raises Broken at the first fault.
         """
         size = len(text)
         while pos < size and not self.done:
@@ -90,6 +92,8 @@ class JsonText:
                 self.at = pos
                 if pos < size:
                     pos = self._token(text[pos], pos)
+            if self.step and len(self.stack) <= self.step:
+                return pos
         return pos
 
     def end(self) -> None:

@@ -191,11 +191,16 @@ class _Parser:
 
 def literal(text: str) -> Any:
     """Read one Python literal. Raises Broken."""
-    parser = _Parser(text, repair=True, json_words=True)
+    return value_of(text, repair=True, json_words=True)[0]
+
+
+def value_of(text: str, *, repair: bool, json_words: bool) -> tuple[Any, bool]:
+    """Read one Python literal: the value, and whether a repair was made. Raises Broken."""
+    parser = _Parser(text, repair=repair, json_words=json_words)
     value = parser._value(1)
     if parser._peek():
         raise Broken("CALL_NOT_LITERAL", "something follows the value")
-    return value
+    return value, parser.repaired
 
 
 def unescape(raw: str) -> str:

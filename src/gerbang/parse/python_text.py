@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-_CODE: Final = re.compile(r"['\"\[\](){}<]")
+_CODE: Final = re.compile(r"['\"\[\](){}<,]")
 _IN: Final = {"'": re.compile(r"['\\]"), '"': re.compile(r'["\\]')}
 _STOPS: Final = {quote: frozenset(quote + "\\") for quote in "'\""}
 _CLOSERS: Final = {"]": "[", ")": "(", "}": "{"}
@@ -13,14 +13,14 @@ CODE, ONE, TWO, TEXT, LONG, LONG_ONE, LONG_TWO, ESCAPE = range(8)
 
 
 class PythonText:
-    """Python text on its way. `done` at the bracket that closes the first one, or at a `<` outside of texts
-    when `tagged`; `bad` when the brackets do not fit.
+    """Python text on its way. `done` behind the bracket that closes the first one, or, for a `value`, at the
+    comma or bracket that follows it; `bad` when the brackets do not fit, and at a mark in a value.
     """
 
-    __slots__ = ("_back", "_quote", "_state", "bad", "done", "stack", "tagged")
+    __slots__ = ("_back", "_quote", "_state", "_value", "bad", "done", "stack")
 
-    def __init__(self, *, tagged: bool = False) -> None:
-        self.tagged = tagged
+    def __init__(self, *, value: bool = False) -> None:
+        self._value = value
         self.done = self.bad = False
         self.stack: list[str] = []
         self._state = CODE
@@ -61,16 +61,19 @@ class PythonText:
     def _code(self, char: str, end: int) -> int:
         if char in "'\"":
             self._quote, self._state = char, ONE
-        elif char == "<":
-            if self.tagged:
-                self.done = True
-                return end - 1
+        elif char in "<,":
+            self.done = self._value and char == "," and not self.stack
+            self.bad = self._value and char == "<"
+            return end - 1 if self.done or self.bad else end
         elif char in "[({":
             self.stack.append(char)
             self.bad = len(self.stack) > _MAX_NEST
+        elif not self.stack and self._value:
+            self.done = True
+            return end - 1
         elif not self.stack or self.stack.pop() != _CLOSERS[char]:
             self.bad = True
-        elif not self.stack and not self.tagged:
+        elif not self.stack and not self._value:
             self.done = True
         return end
 

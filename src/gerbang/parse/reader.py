@@ -39,6 +39,8 @@ class Reader:
         "_since",
         "_size",
         "_stops",
+        "_tape",
+        "_tape_at",
         "_text",
         "_text_kind",
         "_where",
@@ -69,6 +71,8 @@ class Reader:
         self._base = self._since = 0
         self._record: str | None = None
         self._whole: list[str] = []
+        self._tape: list[str] | None = None
+        self._tape_at = 0
         self.fence = 0
         self.index = 0
         self._out: list[Event] = []
@@ -130,9 +134,14 @@ class Reader:
         machine = self._machine
         if machine is None:
             raise RuntimeError("This answer was finished already. Make a new reader for the next one.")
+        if self._tape is not None:
+            self._tape.append(self.buf[self._tape_at : self.pos])
+            self._tape_at = 1
         if self._stops is not None:
             if self._left != self._last:  # plain text went by, so the character before is no line break
                 self.buf, self.pos = "x", 1
+                if self._tape is not None:
+                    self._tape_run()
             self._stops = None
         pos = self.pos
         self.buf = self.buf[pos - 1 :] + delta
@@ -174,6 +183,51 @@ class Reader:
             self._where = self.index
         else:
             self._where = _REASONING if self.thinking else _CONTENT
+
+    def record(self) -> None:
+        """Keep all text from `pos` on, to show it or to read it again: see `recorded`."""
+        self._tape, self._tape_at = [], self.pos
+        self.held.clear()
+
+    @property
+    def recording(self) -> bool:
+        """Whether text is being recorded."""
+        return self._tape is not None
+
+    def recorded(self) -> str:
+        """Return the text since `record` up to `pos`, and end the recording."""
+        text = "".join((*(self._tape or ()), self.buf[self._tape_at : self.pos]))
+        self._tape = None
+        return text
+
+    def mark(self) -> int:
+        """Return a place in the recording: `pos`."""
+        if self._tape is None:
+            return 0
+        self._tape.append(self.buf[self._tape_at : self.pos])
+        self._tape_at = self.pos
+        return len(self._tape)
+
+    def recorded_since(self, mark: int) -> str:
+        """Return the text since a place in the recording, which goes on."""
+        return "".join((*(self._tape or ())[mark:], self.buf[self._tape_at : self.pos]))
+
+    def _tape_run(self) -> None:
+        """Record the deltas that went by while the machine slept."""
+        tape = self._tape
+        if tape is None:
+            return
+        if self._where == _HELD:
+            tape.extend(self.held)
+            self.held.clear()
+        else:
+            tape.extend(self._chunks[-(self._last - max(self._left, 1)) :])
+
+    def unread(self, text: str) -> None:
+        """Put text that was taken back before what comes next."""
+        if text:
+            self._base += self.pos - len(text) - 1
+            self.buf, self.pos = "x" + text + self.buf[self.pos :], 1
 
     def new_line(self) -> None:
         """What follows counts as the start of a line: only marks that are not shown stood before it."""
