@@ -14,9 +14,7 @@ from gerbang.values.failure import OWN_WORDS
 from gerbang.values.sentences import in_language
 
 _ENCODER = msgspec.json.Encoder()
-_AS_IT_IS = frozenset(
-    {"semantic_error", "permission_denied", "upstream_error", "timeout", "transient_network_error"}
-)
+_AS_IT_IS = frozenset({"semantic_error", "permission_denied"})
 
 
 def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> str:
@@ -30,7 +28,10 @@ def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> s
     if error.error_type == "unknown_tool":
         near = f". {error.suggested_fix}" if profile.name == "terminal" and error.suggested_fix else ""
         return texts.unknown_tool.format(name=tool[:200]) + near
-    if error.said == OWN_WORDS and error.error_type in _AS_IT_IS:  # such as the exact texts of the sources
+    if error.said == OWN_WORDS and (
+        error.error_type in _AS_IT_IS  # such as the exact texts of the workspace tools
+        or (error.error_type == "timeout" and profile.name == "terminal")  # that of the shell
+    ):
         return error.message
     lines = [texts.error.format(error=error.message)]
     lines.extend(f"- {field.path or '(arguments)'}: {field.message}" for field in error.invalid_fields)
