@@ -1,0 +1,151 @@
+"""`gerbang serve`: Gerbang as a service on this machine, or with keys beyond it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from gerbang import Agent, Gateway, Policy
+from gerbang.cli import options, street
+from gerbang.cli.exits import Exit
+from gerbang.cli.safe_text import one_line
+from gerbang.cli.screen import Screen
+from gerbang.cli.secrets import opened
+from gerbang.config import Settings
+from gerbang.errors import ConfigError, UsageError
+from gerbang.ports import Model, Store
+
+DEFAULT_KEYS: Final = ".gerbang/keys.json"
+_OFF: Final = frozenset({"none", "off"})
+Keys = Annotated[
+    str,
+    typer.Option(
+        "--keys", metavar="FILE", envvar="GERBANG_KEYS", help="The file of API keys; see: gerbang keys"
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("serve")(serve)
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to bind. Beyond loopback only with keys.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8787,
+    python: options.Tools = None,
+    workspace: options.Workspace = None,
+    knowledge: options.Knowledge = None,
+    model: options.Model = None,
+    profile: options.Profile = None,
+    lang: options.Lang = None,
+    policy: options.Policy = None,
+    store: options.Store = None,
+    secrets: options.Secrets = None,
+    keys: Keys = DEFAULT_KEYS,
+    allowed_host: Annotated[
+        list[str] | None, typer.Option("--allowed-host", help="A further name of this server.")
+    ] = None,
+    allowed_origin: Annotated[
+        list[str] | None, typer.Option("--allowed-origin", help="A web origin whose pages may call.")
+    ] = None,
+    tls_certificate: Annotated[str | None, typer.Option("--tls-certificate", metavar="FILE")] = None,
+    tls_key: Annotated[str | None, typer.Option("--tls-key", metavar="FILE")] = None,
+    log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
+    access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
+    config: options.Config = None,
+) -> int:
+    """Serve HTTP, WebSocket and event streams before one gateway. Logs are JSON lines on standard error."""
+    if log_level not in ("debug", "info", "warning", "error"):
+        raise UsageError("--log-level is debug, info, warning or error.")
+    wanted = None if model is not None and model in _OFF else model
+    chosen = options.settings(
+        config,
+        workspace=workspace,
+        knowledge=knowledge,
+        model=wanted,
+        profile=profile,
+        lang=lang,
+        policy=policy,
+        store=store,
+        secrets=secrets,
+    )
+    logs, serving, settings_module = _server_parts()
+    bounds = settings_module.ServerSettings(
+        host=host,
+        port=port,
+        allowed_hosts=tuple(allowed_host or ()),
+        allowed_origins=tuple(allowed_origin or ()),
+        llm=model not in _OFF,
+        tls_certificate=tls_certificate,
+        tls_key=tls_key,
+        access_log=access_log,
+    )
+    service = _service(chosen, bounds, Path(keys), python or [])
+    logs.configure(log_level)
+    screen = Screen.standard()
+    serving.serve(service, lambda url: screen.line(f"Gerbang listens on {url} (documents: {url}/docs)"))
+    return Exit.DONE
+
+
+def _server_parts() -> tuple[Any, Any, Any]:
+    """Return the server's modules; they need packages that the core install does not bring."""
+    try:
+        from gerbang.server import logs, serving, settings
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("gerbang"):
+            raise
+        raise ConfigError(
+            f"The server needs the package {error.name!r}. Install it with: pip install 'gerbang[server]'"
+        ) from None
+    return logs, serving, settings
+
+
+def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str]) -> Any:
+    from gerbang.adapters.stores import open_store
+    from gerbang.server.keys import KeyFile
+    from gerbang.server.service import Service
+
+    kept = opened(settings.secrets)
+    tools = street.tools(settings, extra)
+    if any(tool.contract.secrets for tool in tools if hasattr(tool, "contract")):
+        kept.unlock()  # a person is asked for the passphrase now, not while a call runs
+    policy: dict[str, Any] = {} if settings.policy is None else {"policy": Policy.load(settings.policy)}
+
+    def gateway(offered: Sequence[Any], store: Store) -> Gateway:
+        return Gateway(offered, store=store, secrets=kept, **policy)
+
+    model: Model | None = None
+    if bounds.llm:
+        from gerbang.adapters.models import open_model
+
+        screen = Screen.standard()
+        model = open_model(
+            settings.model,
+            secrets=kept,
+            api_key_secret=settings.api_key_secret,
+            context=settings.context,
+            on_progress=lambda text: screen.status(one_line(text)),
+        )
+
+    def agent(gate: Gateway) -> Agent:
+        assert model is not None  # noqa: S101 - no model, no agent
+        return Agent(
+            model,
+            gate,
+            profile=settings.profile,
+            lang=settings.lang,
+            context_tokens=settings.context,
+            **settings.limits(),
+        )
+
+    return Service(
+        settings=bounds,
+        store=open_store(street.store_url(settings, create=True)),
+        authenticator=KeyFile(keys),
+        gateway=gateway,
+        agent=None if model is None else agent,
+        model=model,
+        tools=tools,
+    )

@@ -1,0 +1,55 @@
+"""What a run said, from its record: for clients that come back after the process that drove it has gone."""
+
+from typing import Any, Final
+
+import msgspec
+
+from gerbang.ports import Store
+from gerbang.server.live import Note
+from gerbang.values import Message
+from gerbang.values.record import RunRow, RunState
+
+_ENCODER: Final = msgspec.json.Encoder()
+_MESSAGE: Final = msgspec.json.Decoder(Message)
+WORKING: Final = frozenset({RunState.RUNNING, RunState.OPEN})
+"""States of a run that has not ended."""
+
+
+async def own_run(store: Store, run_id: str, tenant: str) -> RunRow | None:
+    """Return a run's row if it is the tenant's; another tenant's does not exist for it."""
+    if not run_id or len(run_id) > 512 or "\x00" in run_id:
+        return None
+    row = await store.run(run_id)
+    return row if row is not None and row.tenant == tenant else None
+
+
+async def stored_notes(store: Store, run_id: str, tenant: str) -> list[Note] | None:
+    """Return the run's calls, its answer and its end as messages, numbered; None: there is no run."""
+    row = await own_run(store, run_id, tenant)
+    if row is None:
+        return None
+    said: list[tuple[str, dict[str, Any]]] = []
+    for answer in await store.answers(run_id):
+        said.extend(
+            ("tool_call", {"name": call.name, "arguments": _arguments(call.arguments)})
+            for call in _MESSAGE.decode(answer.message).tool_calls
+        )
+    if row.answer:
+        said.append(("assistant_delta", {"text": row.answer}))
+    if row.state not in WORKING:
+        said.append(("assistant_end", {"status": str(row.state), "text": row.answer}))
+    return [
+        Note(
+            seq,
+            kind,
+            _ENCODER.encode({"type": kind, **fields, "run_id": run_id, "seq": seq, "replayed": True}),
+        )
+        for seq, (kind, fields) in enumerate(said, start=1)
+    ]
+
+
+def _arguments(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.MsgspecError:
+        return {}

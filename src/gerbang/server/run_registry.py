@@ -1,0 +1,219 @@
+"""Starting, finding, cancelling and resuming agent runs; draining them at the end."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from typing import Any, Final
+
+from gerbang.compose.agent import Agent
+from gerbang.compose.events import (
+    AnswerDelta,
+    ApprovalNeeded,
+    Finished,
+    Notice,
+    ReasoningSeen,
+    ToolCalled,
+    ToolFinished,
+)
+from gerbang.errors import GerbangError
+from gerbang.runtime.run_settings import new_run_id
+from gerbang.server.live import LiveRun
+from gerbang.server.problems import problem, wait
+from gerbang.server.settings import ServerSettings
+from gerbang.server.toolsets import Toolset
+from gerbang.values import Message, Principal
+
+_LOG: Final = logging.getLogger("gerbang.server")
+
+
+class RunRegistry:
+    """The runs that this process drives, and those that it drove a short while ago."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._settings = settings
+        self._runs: dict[str, LiveRun] = {}
+        self._finished: list[str] = []
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self.draining = False
+
+    @property
+    def active(self) -> int:
+        """How many runs are being driven now."""
+        return len(self._runs) - len(self._finished)
+
+    def find(self, run_id: str, tenant: str) -> LiveRun | None:
+        """Return a run that this process drives or drove, if the tenant may know of it."""
+        found = self._runs.get(run_id)
+        return found if found is not None and found.principal.tenant == tenant else None
+
+    def start(
+        self,
+        toolset: Toolset,
+        principal: Principal,
+        prompt: str,
+        *,
+        purpose: str | None = None,
+        intent: str | None = None,
+        history: Sequence[Message] = (),
+        conversation: str | None = None,
+    ) -> LiveRun:
+        """Start a run in the background. Raises Problem when there is no model, or no room for it."""
+        agent = self._ready(toolset)
+        live = self._new(new_run_id(), principal, prompt, conversation)
+        toolset.hold()
+        events: Any = agent.stream(
+            prompt,
+            principal=principal,
+            purpose=purpose,
+            intent=intent,
+            history=history,
+            run_id=live.run_id,
+        )
+        live.task = asyncio.create_task(self._drive(live, toolset, events))
+        return live
+
+    def resume(self, toolset: Toolset, run_id: str, principal: Principal, prompt: str) -> LiveRun:
+        """Take up a run that waits or was cut off. Raises Problem when it cannot be."""
+        agent = self._ready(toolset)
+        former = self._runs.get(run_id)
+        if former is not None and not former.over:
+            raise problem(409, "conflict", "ALREADY_RUNNING", f"Run {run_id} is running already.")
+        resume: Any = getattr(agent, "resume", None)
+        if resume is None:
+            raise problem(501, "internal_error", "NOT_BUILT", "This version cannot resume runs.")
+        if former is not None:
+            self._forget(run_id)
+        live = self._new(run_id, principal, prompt, None)
+        toolset.hold()
+        live.task = asyncio.create_task(self._drive(live, toolset, _resumed(resume, run_id, principal)))
+        return live
+
+    async def cancel(self, live: LiveRun) -> None:
+        """Cancel a run and wait until that is recorded."""
+        task = live.task
+        if task is not None and not task.done():
+            task.cancel()
+            await asyncio.wait((task,))
+
+    async def drain(self, seconds: float) -> None:
+        """Take no new runs, let the running ones end, then cancel what is left; each has its record after."""
+        self.draining = True
+        tasks = [live.task for live in self._runs.values() if live.task is not None and not live.task.done()]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
+        for timer in self._timers.values():
+            timer.cancel()
+
+    def _ready(self, toolset: Toolset) -> Agent:
+        if self.draining:
+            raise wait(503, "cancelled", "SHUTTING_DOWN", "The server is shutting down.", 5)
+        if toolset.agent is None:
+            raise problem(
+                503,
+                "internal_error",
+                "LLM_OFF",
+                "The model is switched off here.",
+                "Start the server with --model.",
+            )
+        if self.active >= self._settings.max_runs:
+            raise wait(503, "rate_limited", "TOO_MANY_RUNS", "Too many runs are going on.", 2)
+        return toolset.agent
+
+    def _new(self, run_id: str, principal: Principal, prompt: str, conversation: str | None) -> LiveRun:
+        live = LiveRun(run_id, principal, prompt, conversation, self._settings.run_log_bytes)
+        self._runs[run_id] = live
+        return live
+
+    async def _drive(self, live: LiveRun, toolset: Toolset, events: AsyncGenerator[Any]) -> None:
+        """Run to the end; whatever happens, the last message is `assistant_end`."""
+        status, answer = "cancelled", ""
+        try:
+            async with contextlib.aclosing(events):
+                status, answer = await _tell(live, events)
+        except asyncio.CancelledError:
+            status = "cancelled"  # the run's record says so already
+        except GerbangError as error:
+            status = "failed"
+            live.say("error", code="RUN_FAILED", message=str(error))
+            _LOG.warning("run failed", extra={"run_id": live.run_id, "error": str(error)})
+        except Exception as error:  # whatever it was, the client gets an end, and the log the reason
+            status = "failed"
+            live.say(
+                "error", code="INTERNAL", message="Something went wrong inside; the server's log has it."
+            )
+            _LOG.error("run broke", exc_info=error, extra={"run_id": live.run_id})
+        finally:
+            toolset.release()
+        live.say("assistant_end", status=status, text=answer)
+        live.end(status, answer)
+        self._keep(live.run_id)
+
+    def _keep(self, run_id: str) -> None:
+        self._finished.append(run_id)
+        while len(self._finished) > self._settings.keep_finished:
+            self._forget(self._finished[0])
+        loop = asyncio.get_running_loop()
+        self._timers[run_id] = loop.call_later(self._settings.keep_finished_s, self._forget, run_id)
+
+    def _forget(self, run_id: str) -> None:
+        timer = self._timers.pop(run_id, None)
+        if timer is not None:
+            timer.cancel()
+        if run_id in self._finished:
+            self._finished.remove(run_id)
+            self._runs.pop(run_id, None)
+
+
+async def _tell(live: LiveRun, events: AsyncIterator[Any]) -> tuple[str, str]:
+    """Write a run's events into its log and return how it ended, and the answer."""
+    streamed = False
+    async for event in events:
+        kind = type(event)
+        if kind is AnswerDelta:
+            streamed = streamed or bool(event.text.strip())
+            live.say("assistant_delta", text=event.text)
+        elif kind is ToolCalled:
+            streamed = False
+            live.say(
+                "tool_call",
+                name=event.tool,
+                arguments={} if event.arguments is None else event.arguments,
+                call_id=event.call_id,
+                step=event.step,
+            )
+        elif kind is ToolFinished:
+            error = event.result.error
+            live.say(
+                "tool_result",
+                name=event.tool,
+                call_id=event.call_id,
+                status=event.result.status,
+                error_code=None if error is None else error.error_code,
+            )
+        elif kind is ApprovalNeeded:
+            live.say(
+                "approval_needed",
+                name=event.tool,
+                call_id=event.call_id,
+                approval_id=event.approval_id,
+                preview=event.preview,
+            )
+        elif kind is Notice:
+            live.say("notice", code=event.code, message=event.text)
+        elif kind is ReasoningSeen:
+            live.say("reasoning_delta", text=event.text)
+        elif kind is Finished:
+            if not streamed and event.result.answer.strip():  # a closing text that the runtime wrote itself
+                live.say("assistant_delta", text=event.result.answer)
+            return event.result.status, event.result.answer
+    return "failed", ""
+
+
+async def _resumed(resume: Any, run_id: str, principal: Principal) -> AsyncGenerator[Any]:
+    """Yield the events of a resumed run: its result, when the agent gives nothing else."""
+    yield Finished(await resume(run_id, principal=principal))

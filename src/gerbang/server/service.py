@@ -1,0 +1,90 @@
+"""The service behind the routes: tools, runs, identity, limits and figures, opened and closed together."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from gerbang.compose.agent import Agent
+from gerbang.compose.gateway import Gateway
+from gerbang.ports import Model, Store
+from gerbang.server.identity import Authenticator
+from gerbang.server.limiter import Limiter
+from gerbang.server.metrics import Metrics
+from gerbang.server.run_registry import RunRegistry
+from gerbang.server.settings import ServerSettings
+from gerbang.server.shared_store import shared
+from gerbang.server.toolsets import Source, Toolsets
+
+
+class ToolLoader(Protocol):
+    """Makes tools of definitions that came by request: a JSON array of descriptions of HTTP requests."""
+
+    def __call__(self, definitions: list[Any], *, secrets: bool) -> Sequence[Any]:
+        """Return the tools. `secrets` tells whether they may name secrets. Raises ContractError."""
+        ...
+
+
+class Service:
+    """What the routes stand on. Use `await open()` before the first request, `await close()` at the end.
+
+    `tools` are there for every tenant; `definitions` came from the start-up file and are what `/api/tools`
+    replaces. `gateway` makes a gateway of tools and a store, `agent` an agent of a gateway. `model` is
+    closed at the end; None when the model is off. `load_tools` makes tools of posted definitions.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: ServerSettings,
+        store: Store,
+        authenticator: Authenticator,
+        gateway: Callable[[Sequence[Any], Store], Gateway],
+        agent: Callable[[Gateway], Agent] | None,
+        model: Model | None,
+        tools: Sequence[Any] = (),
+        definitions: Sequence[Any] = (),
+        load_tools: ToolLoader | None = None,
+    ) -> None:
+        self.settings = settings
+        self.authenticator = authenticator
+        self.model = model
+        self.load_tools = load_tools
+        self.metrics = Metrics()
+        self.store = shared(store, self.metrics.observe)
+        self.runs = RunRegistry(settings)
+        self.toolsets = Toolsets(
+            tools,
+            lambda offered: gateway(offered, self.store),
+            (lambda opened: None) if agent is None else agent,
+        )
+        self.limiter = Limiter(settings.rate_per_s, settings.burst, time.monotonic)
+        self.failed = Limiter(settings.failed_per_s, max(10, int(settings.failed_per_s * 10)), time.monotonic)
+        self.ready = False
+        self.stopping = asyncio.Event()
+        self.followers = 0
+        self._definitions = tuple(definitions)
+        self._owned_store = store
+
+    async def open(self) -> None:
+        """Open the store and the tools. Raises StoreError, ContractError."""
+        await self._owned_store.open()
+        source: Source = "file" if self._definitions else "none"
+        await self.toolsets.open(self._definitions, source)
+        self.metrics.watch(self)
+        self.ready = True
+
+    async def drain(self) -> None:
+        """Take nothing new, let runs end or cancel them, and tell followers that the server stops."""
+        self.ready = False
+        self.runs.draining = True
+        self.stopping.set()
+        await self.runs.drain(self.settings.drain_s)
+
+    async def close(self) -> None:
+        """Close everything; every call has its record when this returns."""
+        await self.drain()
+        await self.toolsets.aclose()
+        if self.model is not None:
+            await self.model.aclose()
+        await self._owned_store.close()

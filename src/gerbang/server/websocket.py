@@ -1,0 +1,291 @@
+"""`/ws`: turns over a WebSocket. In: `user_text`, `cancel`, `resume`, `ping`. Out: what a run says.
+
+Turns of one conversation go one after the other and know what was said before; turns of different
+conversations (`conversation` in the message) go at the same time. Every message of a run carries `run_id`
+and `seq`, so that a client that lost its connection can ask for what it missed.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from gerbang.server.app_scope import caller_of, service_of
+from gerbang.server.identity import Caller
+from gerbang.server.live import Behind, LiveRun
+from gerbang.server.operation import RouteGroup
+from gerbang.server.problems import Problem
+from gerbang.server.run_history import stored_notes
+from gerbang.server.service import Service
+from gerbang.values import Message
+
+_LOG: Final = logging.getLogger("gerbang.server")
+_ENCODER: Final = msgspec.json.Encoder()
+_ALWAYS: Final = frozenset({"tool_call", "assistant_delta", "assistant_end", "error", "approval_needed"})
+_MAX_CONVERSATIONS: Final = 64
+_MAX_HISTORY: Final = 200
+TOO_SLOW: Final = 1013
+"""Close code for a client that takes its messages too slowly: come back with `resume`."""
+STOPPING: Final = 1012
+"""Close code when the server restarts."""
+
+
+class UserText(Struct, frozen=True, tag="user_text", tag_field="type"):
+    """A turn of the user."""
+
+    text: str
+    conversation: str | None = None
+    intent: str | None = None
+    purpose: str | None = None
+
+
+class Cancel(Struct, frozen=True, tag="cancel", tag_field="type"):
+    """End a run; without `run_id`, all that this connection started, those that wait too."""
+
+    run_id: str | None = None
+
+
+class Resume(Struct, frozen=True, tag="resume", tag_field="type"):
+    """Tell what a run said after a number."""
+
+    run_id: str
+    after: int = 0
+
+
+class Ping(Struct, frozen=True, tag="ping", tag_field="type"):
+    """Ask for a pong."""
+
+    id: str | int | None = None
+
+
+_INCOMING: Final = msgspec.json.Decoder(UserText | Cancel | Resume | Ping)
+
+
+class _Conversation:
+    """What was said in one conversation, and the turns that wait in it."""
+
+    def __init__(self) -> None:
+        self.history: list[Message] = []
+        self.waiting: deque[UserText] = deque()
+        self.task: asyncio.Task[None] | None = None
+
+
+class Connection:
+    """One WebSocket: its conversations, and the tasks that send to it."""
+
+    def __init__(self, socket: WebSocket, service: Service, caller: Caller) -> None:
+        self._socket = socket
+        self._service = service
+        self._caller = caller
+        self._conversations: dict[str | None, _Conversation] = {}
+        self._own: dict[str, LiveRun] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._all = socket.query_params.get("events") == "all"
+        self._turns = 0
+        self._closing = False
+
+    async def serve(self) -> None:
+        """Take messages until the client leaves. Runs that it started go on: it may come back."""
+        stopping = self._spawn(self._say_goodbye())
+        try:
+            while True:
+                message = await self._socket.receive()
+                if message["type"] == "websocket.disconnect":
+                    return
+                data = message.get("text")
+                await self._take(message.get("bytes") or b"" if data is None else data)
+        except WebSocketDisconnect:
+            return
+        finally:
+            stopping.cancel()
+            for task in list(self._tasks):
+                task.cancel()
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+
+    async def _take(self, data: str | bytes) -> None:
+        try:
+            message = _INCOMING.decode(data)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+            await self._error("BAD_MESSAGE", f"The message cannot be read: {error}.")
+            return
+        kind = type(message)
+        if kind is Ping:
+            await self._send(_ENCODER.encode({"type": "pong", "id": message.id}))
+        elif kind is UserText:
+            await self._turn(message)
+        elif kind is Cancel:
+            await self._cancel(message)
+        else:
+            self._spawn(self._resume(message))
+
+    async def _turn(self, message: UserText) -> None:
+        waiting = self._service.limiter.take(self._caller.key_id) if self._caller.authenticated else 0.0
+        if waiting:
+            await self._error("RATE_ACTOR", f"Too many requests. Wait {waiting:.1f} s.", message.conversation)
+            return
+        if not message.text.strip():
+            await self._error("EMPTY_TEXT", "The text is empty.", message.conversation)
+            return
+        if self._turns >= self._service.settings.max_turns:
+            await self._error(
+                "TOO_MANY_TURNS", "Too many turns wait. Let some end first.", message.conversation
+            )
+            return
+        conversation = self._conversations.get(message.conversation)
+        if conversation is None:
+            if len(self._conversations) >= _MAX_CONVERSATIONS:
+                await self._error("TOO_MANY_CONVERSATIONS", "Use fewer conversations.", message.conversation)
+                return
+            conversation = self._conversations[message.conversation] = _Conversation()
+        self._turns += 1
+        conversation.waiting.append(message)
+        if conversation.task is None or conversation.task.done():
+            conversation.task = self._spawn(self._converse(conversation))
+
+    async def _converse(self, conversation: _Conversation) -> None:
+        """Take the turns of one conversation, one after the other."""
+        while conversation.waiting:
+            message = conversation.waiting.popleft()
+            try:
+                await self._one_turn(conversation, message)
+            finally:
+                self._turns -= 1
+
+    async def _one_turn(self, conversation: _Conversation, message: UserText) -> None:
+        who = self._caller.principal
+        try:
+            live = self._service.runs.start(
+                self._service.toolsets.of(who.tenant),
+                who,
+                message.text,
+                purpose=message.purpose,
+                intent=message.intent,
+                history=list(conversation.history),
+                conversation=message.conversation,
+            )
+        except Problem as found:
+            await self._error(found.error.error_code, found.error.message, message.conversation)
+            await self._send(_end_of_nothing(message.conversation))
+            return
+        self._own[live.run_id] = live
+        try:
+            await self._follow(live, 0)
+        finally:
+            self._own.pop(live.run_id, None)
+        if live.answer:
+            conversation.history += [Message("user", message.text), Message("assistant", live.answer)]
+            del conversation.history[:-_MAX_HISTORY]
+
+    async def _cancel(self, message: Cancel) -> None:
+        if message.run_id is None:
+            for conversation in self._conversations.values():
+                self._turns -= len(conversation.waiting)
+                conversation.waiting.clear()
+            for live in list(self._own.values()):
+                self._spawn(self._service.runs.cancel(live))
+            return
+        found = self._service.runs.find(message.run_id, self._caller.principal.tenant)
+        if found is None:
+            await self._error("NOT_FOUND", "There is no such run here.")
+            return
+        self._spawn(self._service.runs.cancel(found))
+
+    async def _resume(self, message: Resume) -> None:
+        tenant = self._caller.principal.tenant
+        live = self._service.runs.find(message.run_id, tenant)
+        try:
+            if live is not None:
+                await self._follow(live, max(0, message.after))
+                return
+        except Behind:
+            _LOG.debug("the log does not reach back", extra={"run_id": message.run_id})
+        notes = await stored_notes(self._service.store, message.run_id, tenant)
+        if notes is None:
+            await self._error("NOT_FOUND", "There is no such run.")
+            return
+        for note in notes:
+            await self._send(note.text)
+
+    async def _follow(self, live: LiveRun, after: int) -> None:
+        async for note in live.follow(after):
+            if self._all or note.kind in _ALWAYS:
+                await self._send(note.text)
+
+    async def _send(self, text: bytes) -> None:
+        """Send one message. A client that takes nothing for too long is cut off."""
+        try:
+            async with asyncio.timeout(self._service.settings.send_timeout_s):
+                await self._socket.send_text(text.decode())
+        except TimeoutError:
+            await self._close(TOO_SLOW, "too slow: come back with resume")
+            raise WebSocketDisconnect(TOO_SLOW) from None
+        except RuntimeError:  # it is closed already
+            raise WebSocketDisconnect(1006) from None
+
+    async def _error(self, code: str, message: str, conversation: str | None = None) -> None:
+        body = {"type": "error", "code": code, "message": message}
+        if conversation is not None:
+            body["conversation"] = conversation
+        await self._send(_ENCODER.encode(body))
+
+    async def _say_goodbye(self) -> None:
+        """When the server stops: let the runs end and be told, then close."""
+        await self._service.stopping.wait()
+        busy = [conversation.task for conversation in self._conversations.values() if conversation.task]
+        if busy:
+            await asyncio.wait(busy, timeout=self._service.settings.drain_s + 1)
+        await self._close(STOPPING, "the server stops: come back with resume")
+
+    async def _close(self, code: int, reason: str) -> None:
+        if self._closing:
+            return
+        self._closing = True
+        with contextlib.suppress(RuntimeError, WebSocketDisconnect):
+            await self._socket.close(code, reason)
+
+    def _spawn(self, work: Any) -> "asyncio.Task[None]":
+        task: asyncio.Task[None] = asyncio.create_task(_quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+async def _quietly(work: Any) -> None:
+    """Run a connection's work; that the client has gone is no error."""
+    with contextlib.suppress(WebSocketDisconnect):
+        await work
+
+
+def _end_of_nothing(conversation: str | None) -> bytes:
+    """Return the end of a turn that could not begin."""
+    body: dict[str, Any] = {"type": "assistant_end", "status": "failed", "text": ""}
+    if conversation is not None:
+        body["conversation"] = conversation
+    return _ENCODER.encode(body)
+
+
+async def endpoint(socket: WebSocket) -> None:
+    """Serve one WebSocket whose sender is known and may start runs."""
+    service, caller = service_of(socket.scope), caller_of(socket.scope)
+    assert caller is not None  # noqa: S101 - the application lets nobody else through
+    offered = socket.scope.get("subprotocols", [])
+    if service.followers >= service.settings.max_followers:
+        await socket.close(TOO_SLOW, "too many connections")
+        return
+    service.followers += 1
+    try:
+        await socket.accept("gerbang" if "gerbang" in offered else None)
+        await Connection(socket, service, caller).serve()
+    finally:
+        service.followers -= 1
+
+
+Kind = Literal["tool_call", "assistant_delta", "assistant_end"]
+GROUP: Final = RouteGroup("ws", "Turns over a WebSocket.", routes=(WebSocketRoute("/ws", endpoint),))
