@@ -6,12 +6,14 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import aiohttp
 from msgspec import Struct
 
 from gerbang.audit.redact import redact_exact
+
+if TYPE_CHECKING:
+    import aiohttp
 
 CUT: Final = "… [truncated]"
 """Ends a text whose rest was not read."""
@@ -38,7 +40,7 @@ class Body(Struct, frozen=True):
     whole: bool
 
 
-async def read_body(content: aiohttp.StreamReader, encoding: str, cap: int) -> Body:
+async def read_body(content: "aiohttp.StreamReader", encoding: str, cap: int) -> Body:
     """Read and unpack at most `cap` bytes; the rest stays unread. Raises BrokenBody and aiohttp's errors.
 
     Neither a large answer nor a small one that unpacks to a large one takes more than the cap.

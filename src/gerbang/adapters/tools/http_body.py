@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from gerbang.adapters.tools.egress import Egress
 from gerbang.adapters.tools.http_answer import BrokenBody, Veil, read_body, text_of, value_of
-from gerbang.adapters.tools.http_client import Attempt, HttpPool
 from gerbang.adapters.tools.http_definition import HttpDefinition
-from gerbang.adapters.tools.http_errors import ERROR_BODY_CHARS, failed, status_error
+from gerbang.adapters.tools.http_errors import ERROR_BODY_CHARS, Attempt, failed, status_error
+from gerbang.adapters.tools.http_pool import HttpPool
 from gerbang.adapters.tools.http_request import Prepared, prepare
 from gerbang.audit.redact import MASK
 from gerbang.values import CallContext, Contract
@@ -96,7 +96,7 @@ class HttpTool:
     async def _exchange(self, prepared: Prepared, attempt: Attempt, veil: Veil) -> Any:
         idle = self.contract.idle_timeout_s or IDLE_TIMEOUT_S
         place = self.definition.place
-        async with self._pool.fetch(prepared, place, self._egress, attempt, idle) as response:
+        async with self._pool.client().fetch(prepared, place, self._egress, attempt, idle) as response:
             status, headers = response.status, response.headers
             refused = status >= 400 or (300 <= status < 400 and status != 304)
             packed = headers.get("Content-Encoding", "")

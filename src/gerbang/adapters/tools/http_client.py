@@ -1,6 +1,6 @@
 """The HTTP client under the declarative tools: guarded connections, bounded redirects, honest failures.
 
-One pool serves the tools of one file. No cookie, proxy or `.netrc` of the environment is used, TLS is
+One client serves the tools of one file. No cookie, proxy or `.netrc` of the environment is used, TLS is
 verified, and no request is ever sent twice by the client itself.
 """
 
@@ -23,7 +23,7 @@ from gerbang.adapters.tools.egress import (
     reaching,
     read_place,
 )
-from gerbang.adapters.tools.http_errors import Effect, failed, redirect_error
+from gerbang.adapters.tools.http_errors import Attempt, failed, redirect_error
 from gerbang.adapters.tools.http_request import Prepared
 from gerbang.errors import ToolError
 
@@ -39,24 +39,7 @@ class _Lost(aiohttp.ClientError):
     """The connection broke. Of no class that the client would answer with a second attempt of its own."""
 
 
-class Attempt:
-    """What is known of one call's requests. `sent`: a connection stood, so something may have gone out."""
-
-    __slots__ = ("happened", "reads", "sent")
-
-    def __init__(self, reads: bool) -> None:
-        self.reads = reads
-        self.sent = False
-        self.happened = False
-
-    def effect(self) -> Effect:
-        """Return what may be said of the effect if the call fails now."""
-        if self.happened:
-            return "happened"
-        return "unknown" if self.sent and not self.reads else "none"
-
-
-class HttpPool:
+class HttpClient:
     """The connections of some tools. Opened by the first call, in the event loop of that call."""
 
     def __init__(self) -> None:

@@ -18,6 +18,23 @@ _REFUSED: Final = frozenset({401, 403, 407, 451})
 Effect = Literal["none", "happened", "unknown"]
 
 
+class Attempt:
+    """What is known of one call's requests. `sent`: a connection stood, so something may have gone out."""
+
+    __slots__ = ("happened", "reads", "sent")
+
+    def __init__(self, reads: bool) -> None:
+        self.reads = reads
+        self.sent = False
+        self.happened = False
+
+    def effect(self) -> Effect:
+        """Return what may be said of the effect if the call fails now."""
+        if self.happened:
+            return "happened"
+        return "unknown" if self.sent and not self.reads else "none"
+
+
 def status_error(status: int, body: str, *, limit: int, retry_after: str | None, now: float) -> ToolError:
     """Return the error for an answer with a status from 400 on. `limit` bounds the shown body, in characters.
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from gerbang.adapters.tools.egress import Egress, own_place
 from gerbang.adapters.tools.http_body import HttpTool
-from gerbang.adapters.tools.http_client import HttpPool
 from gerbang.adapters.tools.http_definition import BadField, advice, read_definition
+from gerbang.adapters.tools.http_pool import HttpPool
 from gerbang.adapters.tools.http_template import nearest
 from gerbang.contract.build import make_contract
 from gerbang.errors import ConfigError, ContractError

@@ -1,4 +1,4 @@
-"""Tools that are Python functions: type hints and docstring become the contract.
+"""Tools that are Python functions: type hints and docstring become the contract, or a contract file does.
 
 ::
 
@@ -6,42 +6,52 @@
     async def get_weather(city: str) -> dict:
         '''Current weather for a city. Use for ... Not for ... Returns ...'''
 
+    @tool(contract="contracts/payments.yaml#payments.refund.v1")
+    async def refund(payment: str, amount: int, context: CallContext) -> dict: ...
+
 A parameter annotated `CallContext` is filled by the runtime and hidden from the model. Types may be
 anything that msgspec can describe (numbers, text, lists, dicts, enums, Literal, dataclasses, Structs,
-Annotated with `msgspec.Meta`), or pydantic models.
+Annotated with `msgspec.Meta`), or pydantic models. `Annotated[str, Argument("control")]` says what an
+argument is.
 """
 
 import functools
-import importlib
 import inspect
-import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
-import msgspec
+from msgspec.structs import replace
 
-from gerbang.contract.build import make_contract
+from gerbang.adapters.tools.signature import Signature, read_docstring, read_signature
+from gerbang.contract.build import make_contract, sealed
+from gerbang.contract.document import Argument
+from gerbang.contract.explain import nearest
+from gerbang.contract.fields import ContractFields
 from gerbang.errors import ContractError, ToolError
-from gerbang.limits import RESULT_MAX_CHARS, TOOL_TIMEOUT_S
-from gerbang.values import CallContext, Contract, Principal, RiskClass
+from gerbang.values import CallContext, Contract, RiskClass
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_SECTIONS = ("Args:", "Arguments:", "Returns:", "Raises:")
-
 
 class PythonTool(Generic[P, R]):
-    """A function with its contract. Calling it directly runs the plain function, outside the gate."""
+    """A function with its contract. Calling it directly runs the plain function, outside the gate.
 
-    def __init__(self, function: Callable[P, R], contract: Contract, decode: "dict[str, Any]") -> None:
+    `declared` is the digest of the contract file that the function was written for, None without one.
+    """
+
+    def __init__(
+        self, function: Callable[P, R], contract: Contract, signature: Signature, declared: str | None = None
+    ) -> None:
         functools.update_wrapper(self, function)
         self.function: Callable[..., Any] = function
         self.contract = contract
+        self.declared = declared
+        self.pinned = False
         self.blocking = not inspect.iscoroutinefunction(function)
-        self._context = next(iter(contract.runtime_fields), None)
-        self._decode = decode
+        self._fill = signature.fill
+        self._decode = signature.decode
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the plain function."""
@@ -59,13 +69,13 @@ class PythonTool(Generic[P, R]):
                     bound[name] = convert(bound[name])
                 except ValueError as error:  # pydantic's and msgspec's ValidationError are ValueErrors
                     raise _bad_value(name, error) from None
-        if self._context is not None:
-            bound[self._context] = context
+        for name, value in self._fill.items():
+            bound[name] = value(context)
         return bound
 
     async def invoke(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
         """Run a coroutine function with checked arguments."""
-        if not self._decode and self._context is None:
+        if not self._decode and not self._fill:
             return await self.function(**arguments)
         return await self.function(**self._bind(arguments, context))
 
@@ -78,202 +88,161 @@ class _Decorator(typing.Protocol):
     def __call__(self, function: Callable[P, R], /) -> PythonTool[P, R]: ...
 
 
+class HasContract(typing.Protocol):
+    """What `load_contracts` returns, among others."""
+
+    @property
+    def contract(self) -> Contract:
+        """The contract."""
+        ...
+
+
+@overload
 def tool(
     *,
     name: str,
     risk: str | RiskClass,
     description: str | None = None,
-    timeout_s: float = TOOL_TIMEOUT_S,
-    result_max_chars: int = RESULT_MAX_CHARS,
-    natural_key: Iterable[str] = (),
-    sensitive: Iterable[str] = (),
-    intents: Iterable[str] = (),
-    cost_units: float = 0.0,
-    returns: dict[str, Any] | None = None,
-    secrets: Iterable[str] = (),
+    **more: Unpack[ContractFields],
+) -> _Decorator: ...
+
+
+@overload
+def tool(*, contract: "Contract | HasContract | str") -> _Decorator: ...
+
+
+def tool(
+    *,
+    name: Any = None,
+    risk: Any = None,
+    description: str | None = None,
+    contract: "Contract | HasContract | str | None" = None,
+    **more: Unpack[ContractFields],
 ) -> _Decorator:
     """Make a tool of a typed function.
 
     `name` is canonical (`weather.get_current.v1`), `risk` one of the risk classes. The description is
-    the docstring up to its `Args:` section, unless given. `timeout_s` is in seconds, `result_max_chars`
-    in characters. `natural_key` names the parameters that identify the effect, `sensitive` those that
-    records must not show. `secrets` names the secrets that the function may ask its CallContext for.
+    the docstring up to its `Args:` section, unless given. All other fields of a contract may follow as
+    keywords, parts of it as mappings with the names of the YAML form: `timeout_s` is in seconds,
+    `natural_key` names the parameters that identify the effect, `secrets` the secrets that the function
+    may ask its CallContext for. Marks of arguments stand in the hints (`Annotated[str, Argument("control")]`)
+    or in `arguments`.
+
+    `contract` takes a whole contract instead: one that was loaded, or the path of a YAML or JSON file, with
+    `#NAME` at its end when the file holds several. The function's parameters must be those of the contract.
     Raises ContractError at once for anything that cannot be a contract.
     """
+    if contract is not None and (name is not None or risk is not None or description is not None or more):
+        raise ContractError("@tool takes a whole contract, or the fields of one; not both.")
 
     def decorate(function: Callable[P, R], /) -> PythonTool[P, R]:
         where = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', function)}"
-        schema, context, decode = _signature(function, where)
-        text, fields = _docstring(function)
-        for field, about in fields.items():
-            if field in schema["properties"]:
-                schema["properties"][field].setdefault("description", about)
-        shown: Any = description if description is not None else text
-        if not isinstance(shown, str) or not shown.strip():
-            raise ContractError(f"{where}: the tool needs a docstring; it is what the model reads.")
-        contract = make_contract(
+        if contract is not None:
+            return python_tool(function, _given(contract), where)
+        signature = read_signature(function, where, _listed(more), more.get("key_argument"))
+        made = make_contract(
             name=name,
             risk=risk,
-            description=shown,
-            parameters=schema,
-            returns=returns,
-            timeout_s=timeout_s,
-            result_max_chars=result_max_chars,
-            runtime_fields=() if context is None else (context,),
-            natural_key=natural_key,
-            sensitive=sensitive,
-            intents=intents,
-            cost_units=cost_units,
+            description=_description(function, description, signature, where),
+            parameters=signature.schema,
             origin=where,
-            secrets=secrets,
+            **_with_marks(more, signature),
         )
-        if contract.secrets and context is None:
-            raise ContractError(
-                f"{where}: the tool names secrets but has no way to ask for them: add a parameter annotated "
-                "CallContext, and call its secret(name)."
-            )
-        return PythonTool(function, contract, decode)
+        _check_secrets(made, signature, where)
+        return PythonTool(function, made, signature)
 
     return decorate
 
 
-def _signature(function: Callable[..., Any], where: str) -> tuple[dict[str, Any], str | None, dict[str, Any]]:
-    """Return the JSON Schema of the parameters, the name of the context parameter, and converters."""
-    try:
-        hints = typing.get_type_hints(function, include_extras=True)
-    except (NameError, TypeError, AttributeError, SyntaxError) as error:
-        raise ContractError(f"{where}: a type hint cannot be resolved: {error}") from None
-    context: str | None = None
-    names: list[str] = []
-    kinds: list[Any] = []
-    required: list[str] = []
-    defaults: dict[str, Any] = {}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise ContractError(f"{where}: parameter {parameter.name!r} must be an ordinary named parameter.")
-        if parameter.name not in hints:
-            raise ContractError(f"{where}: parameter {parameter.name!r} needs a type hint.")
-        hint = hints[parameter.name]
-        if _is_context(hint):
-            if context is not None:
-                raise ContractError(f"{where}: only one parameter can be a CallContext.")
-            context = parameter.name
-            continue
-        if _mentions(hint, lambda kind: kind in (CallContext, Principal)):
+def python_tool(function: Callable[P, R], contract: Contract, where: str) -> PythonTool[P, R]:
+    """Return a tool of a function that was written for a contract.
+
+    Raises ContractError when the function does not take what the contract lets the model send.
+    """
+    signature = read_signature(function, where, contract.runtime_fields, contract.key_argument)
+    schema = contract.parameters
+    said = f"{where}: the contract {contract.name} ({contract.origin})"
+    for name in schema["properties"]:
+        if name not in signature.schema["properties"]:
             raise ContractError(
-                f"{where}: parameter {parameter.name!r}: who calls is never the model's to say. Take one "
-                "parameter annotated CallContext; the runtime fills it."
+                f"{said} has the parameter {name!r}, which the function does not take"
+                f"{nearest(name, signature.schema['properties'])}."
             )
-        names.append(parameter.name)
-        kinds.append(hint)
-        if parameter.default is parameter.empty:
-            required.append(parameter.name)
-        else:
-            defaults[parameter.name] = parameter.default
-    schemas, definitions = _schemas(kinds, where)
-    properties = dict(zip(names, schemas, strict=True))
-    for name, value in defaults.items():
-        if value is None or isinstance(value, str | int | float | bool):
-            properties[name].setdefault("default", value)
-    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": required}
-    if definitions:
-        schema["$defs"] = definitions
-    decode = {name: _converter(kind) for name, kind in zip(names, kinds, strict=True) if not _plain(kind)}
-    return schema, context, decode
+    for name in signature.required:
+        if name not in schema.get("required", ()):
+            raise ContractError(
+                f"{said} does not require {name!r}. Give the function's parameter a default, or list it "
+                "as required in the contract."
+            )
+    for name, mark in signature.arguments.items():
+        if not _says_the_same(contract, name, mark):
+            raise ContractError(f"{said} does not say of {name!r} what its Argument mark says.")
+    made = contract
+    if signature.context is not None and signature.context not in contract.runtime_fields:
+        made = sealed(replace(contract, runtime_fields=contract.runtime_fields | {signature.context}))
+    _check_secrets(made, signature, where)
+    return PythonTool(function, made, signature, contract.digest)
 
 
-def _schemas(kinds: list[Any], where: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    template = "#/$defs/{name}"
-    foreign = {index: kind for index, kind in enumerate(kinds) if _mentions(kind, _is_pydantic)}
-    own = [kind for index, kind in enumerate(kinds) if index not in foreign]
-    try:
-        out, definitions = msgspec.json.schema_components(own, ref_template=template)
-    except (TypeError, ValueError) as error:
-        raise ContractError(f"{where}: a parameter's type has no JSON Schema: {error}") from None
-    result = list(out)
-    for index, kind in foreign.items():
-        try:
-            schema = _adapter(kind).json_schema(ref_template="#/$defs/{model}")
-        except (TypeError, ValueError, RuntimeError) as error:  # pydantic's own errors are among these
-            raise ContractError(f"{where}: a parameter's type has no JSON Schema: {error}") from None
-        for name, definition in schema.pop("$defs", {}).items():
-            if definitions.setdefault(name, definition) != definition:
-                raise ContractError(f"{where}: two different types are called {name!r}; rename one.")
-        result.insert(index, schema)
-    return [_tidy(schema) for schema in result], definitions
+def _given(contract: "Contract | HasContract | str") -> Contract:
+    if isinstance(contract, str):
+        from gerbang.adapters.tools.contract_files import load_contract  # it makes tools of functions
+
+        return load_contract(contract)
+    found = contract if isinstance(contract, Contract) else getattr(contract, "contract", None)
+    if not isinstance(found, Contract):
+        raise ContractError("@tool(contract=...) takes a loaded contract, or the path of a file with one.")
+    return found
 
 
-def _tidy(schema: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in schema.items() if key != "title"}
+def _listed(fields: ContractFields) -> tuple[str, ...]:
+    """Return what `runtime_fields` lists; a generator is left to whoever reports it."""
+    given: Any = fields.get("runtime_fields", ())
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return ()
+    fields["runtime_fields"] = names = tuple(given)
+    return names
 
 
-def _is_pydantic(kind: Any) -> bool:
-    return isinstance(kind, type) and callable(getattr(kind, "model_json_schema", None))
+def _with_marks(fields: ContractFields, signature: Signature) -> ContractFields:
+    """Return the fields with the marks of the hints. What stands in both is refused."""
+    arguments: Any = fields.get("arguments", {})
+    if isinstance(arguments, Mapping):
+        for name in arguments.keys() & signature.arguments.keys():
+            raise ContractError(f"The argument {name!r} is described in its hint and in arguments.")
+        fields["arguments"] = {**signature.arguments, **arguments}
+    if signature.context is not None:
+        fields["runtime_fields"] = (*fields.get("runtime_fields", ()), signature.context)
+    return fields
 
 
-def _is_context(hint: Any) -> bool:
-    """True for CallContext, also when it is optional or annotated."""
-    parts = [part for part in _flat(hint) if part is not type(None)]
-    return parts == [CallContext]
-
-
-def _flat(hint: Any) -> list[Any]:
-    origin = typing.get_origin(hint)
-    if origin is typing.Annotated:
-        return _flat(typing.get_args(hint)[0])
-    if origin in (typing.Union, types.UnionType):
-        return [part for member in typing.get_args(hint) for part in _flat(member)]
-    return [hint]
-
-
-def _mentions(hint: Any, wanted: Callable[[Any], bool]) -> bool:
-    """Tell whether a type is, or is made with, a type of the wanted kind."""
-    if typing.get_origin(hint) is typing.Literal:
+def _says_the_same(contract: Contract, name: str, mark: Argument) -> bool:
+    roles = {"control": contract.control, "content": contract.content}
+    if mark.role is not None and name not in roles.get(mark.role, ()):
         return False
-    return wanted(hint) or any(_mentions(part, wanted) for part in typing.get_args(hint))
-
-
-def _plain(kind: Any) -> bool:
-    """True for types whose JSON value already is the Python value. A JSON integer may be written 3.0."""
-    if typing.get_origin(kind) is typing.Annotated:
-        kind = typing.get_args(kind)[0]
-    if kind in (str, bool, float, Any, dict, list, type(None)):
-        return True
-    origin, parts = typing.get_origin(kind), typing.get_args(kind)
-    if origin is dict and parts[0] is not str:
+    if mark.sensitive and name not in contract.sensitive:
         return False
-    if origin in (dict, list, typing.Union, types.UnionType):
-        return all(_plain(part) for part in parts)
-    return origin is typing.Literal
+    kind = getattr(mark.resource, "kind", mark.resource)
+    return kind is None or (name in contract.resources and contract.resources[name].kind == kind)
 
 
-def _converter(kind: Any) -> Callable[[Any], Any]:
-    if _mentions(kind, _is_pydantic):
-        validate: Callable[[Any], Any] = _adapter(kind).validate_python
-        return validate
-    return functools.partial(_convert, kind)
+def _description(function: Callable[..., Any], given: Any, signature: Signature, where: str) -> str:
+    text, fields = read_docstring(function)
+    for field, about in fields.items():
+        if field in signature.schema["properties"]:
+            signature.schema["properties"][field].setdefault("description", about)
+    shown = given if given is not None else text
+    if not isinstance(shown, str) or not shown.strip():
+        raise ContractError(f"{where}: the tool needs a docstring; it is what the model reads.")
+    return shown
 
 
-def _convert(kind: Any, value: Any) -> Any:
-    """Return a JSON value as the type that the function asks for."""
-    try:
-        return msgspec.convert(value, kind, str_keys=True)
-    except msgspec.ValidationError:
-        return msgspec.convert(_whole(value), kind, str_keys=True)
-
-
-def _whole(value: Any) -> Any:
-    """Write whole numbers as integers: JSON Schema calls 3.0 an integer, Python does not."""
-    if isinstance(value, dict):
-        return {key: _whole(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_whole(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _adapter(kind: Any) -> Any:
-    """Return pydantic's adapter of a type. The package is there: the type came from it."""
-    return importlib.import_module("pydantic").TypeAdapter(kind)
+def _check_secrets(contract: Contract, signature: Signature, where: str) -> None:
+    if contract.secrets and signature.context is None:
+        raise ContractError(
+            f"{where}: the tool names secrets but has no way to ask for them: add a parameter annotated "
+            "CallContext, and call its secret(name)."
+        )
 
 
 def _bad_value(name: str, error: ValueError) -> ToolError:
@@ -293,34 +262,3 @@ def _bad_value(name: str, error: ValueError) -> ToolError:
     )
     failure.params = {"name": repr(name), "why": said[:300]}
     return failure
-
-
-def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """Split a docstring into its text and the `name: meaning` lines of its `Args:` section.
-
-    A line that is indented deeper than the first one of the section belongs to the field above it.
-    """
-    margin = 0
-    text: list[str] = []
-    fields: dict[str, str] = {}
-    section, current = "", ""
-    for line in (inspect.getdoc(function) or "").splitlines():
-        bare = line.strip()
-        outside = bool(line) and not line[0].isspace()
-        if outside:
-            section = bare if bare in _SECTIONS else ""
-            margin = 0
-        if outside and section:
-            text.extend(["Returns"] if section == "Returns:" else [])
-        elif section in ("Args:", "Arguments:"):
-            head, colon, about = bare.partition(":")
-            name = head.partition("(")[0].strip()  # `city (str): ...` is a common form
-            margin = margin or len(line) - len(line.lstrip())
-            if colon and name.isidentifier() and len(line) - len(line.lstrip()) <= margin:
-                current = name
-                fields[name] = about.strip()
-            elif current and bare:
-                fields[current] += " " + bare
-        elif section != "Raises:":
-            text.append(bare)
-    return " ".join(" ".join(text).split()), fields
