@@ -20,7 +20,7 @@ from harness import markdown, program, verdict
 from own import Gerbang
 from script import Script, current
 
-from gerbang.adapters.stores import sqlite_writer
+from gerbang.adapters.stores import sqlite
 from gerbang.adapters.stores.sqlite_file import open_writer
 from gerbang.adapters.stores.sqlite_group import GroupWriter
 
@@ -82,15 +82,15 @@ def ours(path: Path) -> tuple[float, list[list[Statement]]]:
     """Return the wall seconds on SQLite, and what was written in each commit."""
     commits: list[list[Statement]] = []
 
-    def noting(connection: sqlite3.Connection) -> GroupWriter:
+    def noting(connection: sqlite3.Connection, *more: Any) -> GroupWriter:
         noted: Any = Noted(connection, commits)
-        return GroupWriter(noted)
+        return GroupWriter(noted, *more)
 
-    setattr(sqlite_writer, "GroupWriter", noting)  # noqa: B010 - a class is replaced by a function
+    setattr(sqlite, "GroupWriter", noting)  # noqa: B010 - a class is replaced by a function
     try:
         wall, _ = asyncio.run(opened(f"sqlite:{path}"))
     finally:
-        setattr(sqlite_writer, "GroupWriter", GroupWriter)  # noqa: B010
+        setattr(sqlite, "GroupWriter", GroupWriter)  # noqa: B010
     return wall, commits
 
 

@@ -18,9 +18,10 @@ from threading import Thread
 from typing import Any
 
 from gerbang.adapters.stores import MemoryStore, statements
+from gerbang.adapters.stores.prepared import Prepared
 from gerbang.adapters.stores.sqlite import SqliteStore
 from gerbang.adapters.stores.sqlite_file import open_writer
-from gerbang.adapters.stores.sqlite_group import GroupWriter, Prepared
+from gerbang.adapters.stores.sqlite_group import GroupWriter
 from gerbang.ports import Store
 from gerbang.values.record import Batch, CallRow, Committed, NewEvent
 

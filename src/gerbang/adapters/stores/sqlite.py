@@ -10,13 +10,14 @@ from typing import Any, Final, TypeVar
 
 from gerbang.adapters.stores import statements
 from gerbang.adapters.stores.checks import asks, span_of, window
+from gerbang.adapters.stores.prepared import Prepared
 from gerbang.adapters.stores.sqlite_checks import CLOCK
 from gerbang.adapters.stores.sqlite_fault import translate
 from gerbang.adapters.stores.sqlite_file import open_reader, open_writer
-from gerbang.adapters.stores.sqlite_group import Prepared
-from gerbang.adapters.stores.sqlite_writer import Writer
+from gerbang.adapters.stores.sqlite_group import GroupWriter
 from gerbang.adapters.stores.store_clock import MICRO, StoreClock
 from gerbang.adapters.stores.switches import Switches
+from gerbang.adapters.stores.writer import Writer
 from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_row
 from gerbang.errors import StoreError
 from gerbang.ports import Clock
@@ -85,7 +86,7 @@ class SqliteStore(Switches):
         except sqlite3.Error as fault:
             raise translate(fault, str(self._path), self._timeout_s) from fault
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="gerbang-store-read")
-        self._writer = Writer(connection, str(self._path), self._timeout_s, self._clock)
+        self._writer = Writer(GroupWriter(connection, self._clock, str(self._path), self._timeout_s))
 
     async def close(self) -> None:
         """Write what is queued and close the file. May be called more than once."""

@@ -2,60 +2,17 @@
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Any, Final
-
-from msgspec.structs import astuple
 
 from gerbang.adapters.stores import statements
-from gerbang.adapters.stores.checks import KEPT, Checks, asks
+from gerbang.adapters.stores.checks import KEPT, Checks
+from gerbang.adapters.stores.prepared import KEY, Params, Prepared
 from gerbang.adapters.stores.sqlite_checks import FileSource, write_out
+from gerbang.adapters.stores.sqlite_fault import is_busy, translate
 from gerbang.adapters.stores.sqlite_heads import Heads
 from gerbang.adapters.stores.store_clock import StoreClock
 from gerbang.audit.chain import extend
-from gerbang.values.record import ApprovalRow, Batch, CallRow, Committed, Lease, frees
-
-Params = tuple[Any, ...]
-_KEY: Final = 0  # place of the key in a call's parameters
-
-
-class Prepared:
-    """A batch as parameters of statements, taken when it is handed in: changing it later changes nothing."""
-
-    __slots__ = (
-        "answers",
-        "approvals",
-        "asked",
-        "calls",
-        "claims",
-        "events",
-        "expects",
-        "runs",
-    )
-
-    def __init__(self, batch: Batch) -> None:
-        self.claims = [astuple(row) for row in batch.claims]
-        self.calls = [astuple(row) for row in batch.calls]
-        self.runs = [astuple(row) for row in batch.runs]
-        self.answers = [astuple(row) for row in batch.answers]
-        self.approvals = [astuple(row) for row in batch.approvals]
-        self.events = tuple(batch.events)
-        self.expects = dict(batch.expects)
-        self.asked = Prepared.Asked(batch) if asks(batch) else None
-
-    class Asked:
-        """What is asked of switches, leases and limits; most batches ask nothing."""
-
-        __slots__ = ("hold", "kills", "lease", "pins", "revives", "spends", "stops", "takes")
-
-        def __init__(self, batch: Batch) -> None:
-            self.stops = batch.stops
-            self.lease = batch.lease
-            self.takes = batch.takes
-            self.spends = batch.spends
-            self.hold = batch.hold
-            self.kills = batch.kills
-            self.revives = batch.revives
-            self.pins = batch.pins
+from gerbang.errors import StoreError
+from gerbang.values.record import ApprovalRow, CallRow, Committed, Lease, frees
 
 
 class _Contended(Exception):
@@ -65,8 +22,16 @@ class _Contended(Exception):
 class GroupWriter:
     """Writes groups on one connection."""
 
-    def __init__(self, connection: sqlite3.Connection, clock: StoreClock | None = None) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        clock: StoreClock | None = None,
+        path: str = "",
+        timeout_s: float = 0,
+    ) -> None:
         self._connection = connection
+        self._path = path
+        self._timeout_s = timeout_s
         self._heads = Heads(connection)
         self._checks = Checks(FileSource(connection), clock or StoreClock(), KEPT)
 
@@ -79,6 +44,18 @@ class GroupWriter:
             return self._transaction(group, _Together(self._connection, self._heads, self._checks))
         except _Contended:
             return self._transaction(group, _InTurn(self._connection, self._heads, self._checks))
+
+    def translate(self, fault: Exception) -> StoreError:
+        """Return what the callers are told."""
+        return translate(fault, self._path, self._timeout_s)
+
+    def of_one(self, fault: Exception) -> bool:
+        """A lock that another process holds is in the way of all."""
+        return not is_busy(fault)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
 
     def _transaction(self, group: Sequence[Prepared], writing: "_Together") -> list[Committed]:
         connection = self._connection
@@ -124,8 +101,8 @@ class _Together:
             ]
         claims = [row for batch in going for row in batch.claims]
         if claims:
-            keys = {row[_KEY] for row in claims}
-            if any(row[_KEY] in keys for batch in going for row in batch.calls):
+            keys = {row[KEY] for row in claims}
+            if any(row[KEY] in keys for batch in going for row in batch.calls):
                 raise _Contended
             if self._connection.executemany(statements.CLAIM, claims).rowcount != len(claims):
                 raise _Contended
@@ -220,7 +197,7 @@ class _InTurn(_Together):
         self._flush()  # a batch before this one may have changed the rows
         seen: dict[str, Params] = {}
         for row in claims:
-            key = row[_KEY]
+            key = row[KEY]
             if key in seen:
                 return CallRow(*seen[key])
             seen[key] = row

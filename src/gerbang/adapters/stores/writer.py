@@ -1,15 +1,12 @@
 """The one thread that writes. What waits while a commit is on its way to the disk shares the next one."""
 
 import asyncio
-import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from gerbang.adapters.stores.sqlite_fault import is_busy, translate
-from gerbang.adapters.stores.sqlite_group import GroupWriter, Prepared
-from gerbang.adapters.stores.store_clock import StoreClock
+from gerbang.adapters.stores.prepared import Prepared
 from gerbang.errors import StoreError
 from gerbang.values.record import Committed
 
@@ -29,16 +26,31 @@ class _Job:
         self.outcome: Committed | StoreError | None = None
 
 
+class Group(Protocol):
+    """Writes groups of batches; used by the writing thread only."""
+
+    def write(self, group: Sequence[Prepared]) -> list[Committed]:
+        """Commit all batches that nothing stands against, and answer each. Raising, it wrote none."""
+        ...
+
+    def translate(self, fault: Exception) -> StoreError:
+        """Return what the callers are told."""
+        ...
+
+    def of_one(self, fault: Exception) -> bool:
+        """Tell whether one batch of a group may be at fault, so that the others are worth a try."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection."""
+        ...
+
+
 class Writer:
     """Owns the writing connection and its thread."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, path: str, timeout_s: float, clock: StoreClock | None = None
-    ) -> None:
-        self._connection = connection
-        self._group = GroupWriter(connection, clock)
-        self._path = path
-        self._timeout_s = timeout_s
+    def __init__(self, group: Group) -> None:
+        self._group = group
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon: a program that ends without `close` must not hang. What was acknowledged is on disk.
         self._thread = threading.Thread(target=self._work, name="gerbang-store", daemon=True)
@@ -62,7 +74,7 @@ class Writer:
             if group:
                 self._serve(group)
                 _answer(group)
-        self._connection.close()
+        self._group.close()
 
     def _take(self) -> tuple[list[_Job], bool]:
         """Wait for a batch, then take all that are there. The second value is False after `stop`."""
@@ -83,13 +95,14 @@ class Writer:
         try:
             committed = self._group.write([job.batch for job in group])
         except Exception as fault:  # whatever a batch did, the thread must go on for the others
-            if len(group) > 1 and not is_busy(fault):
+            if len(group) > 1 and self._group.of_one(fault):
                 for job in group:
                     self._serve([job])
                 return
             for job in group:
-                job.outcome = translate(fault, self._path, self._timeout_s)
-                job.outcome.__cause__ = fault
+                job.outcome = self._group.translate(fault)
+                if job.outcome is not fault:
+                    job.outcome.__cause__ = fault
             return
         for job, outcome in zip(group, committed, strict=True):
             job.outcome = outcome
