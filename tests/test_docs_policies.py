@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-import gerbang as g
+from gerbang.compose.policy_zones import zone
+from gerbang.policy.bundle import load_rules
+from gerbang.policy.comparisons import OPERATORS
+from gerbang.policy.document import read_document
 from gerbang.policy.input import PolicyInput
-from gerbang.policy.matching import _CONDITIONS, _OPERATORS
-from gerbang.policy.rules import CLASS_DEFAULTS, RulesPolicy, load_rules
+from gerbang.policy.matching import NAMES
+from gerbang.policy.rules import CLASS_DEFAULTS, RulesPolicy
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "policies.md").read_text("utf-8")
 BLOCK = re.compile(r"^```yaml\n(?P<yaml>.*?)^```$(?P<after>.*?)(?=^```yaml$|\Z)", re.MULTILINE | re.DOTALL)
@@ -22,15 +25,12 @@ CLAIMS = [
 
 
 def policy(text: str) -> RulesPolicy:
-    return load_rules(text, "docs/policies.md")
+    return load_rules(text, "docs/policies.md", zone)
 
 
-def document(tool: str, risk: str, facts: dict[str, Any]) -> PolicyInput:
-    actor = facts.pop("principal", {"user": "somebody"})
-    for several in {"roles", "scopes"} & actor.keys():
-        actor[several] = frozenset(actor[several])
-    arguments = facts.pop("arguments", {})
-    return PolicyInput(tool, g.RiskClass(risk), arguments, g.Principal(**actor), **facts)
+def document(tool: str, risk: str, known: dict[str, Any]) -> PolicyInput:
+    about = {"name": tool, "risk_class": risk, **known.pop("tool", {})}
+    return read_document({"tool": about, **known}, "docs/policies.md")
 
 
 @pytest.mark.parametrize(("text", "tool", "risk", "facts", "verdict", "reasons"), CLAIMS)
@@ -47,7 +47,7 @@ def test_every_policy_of_the_page_has_claims() -> None:
 
 def test_the_page_names_every_condition_comparison_and_default() -> None:
     shown = "".join(block["yaml"] for block in BLOCK.finditer(PAGE))
-    missing = [name for name in [*_CONDITIONS, *_OPERATORS] if not re.search(rf"\b{name}:", shown)]
+    missing = [name for name in [*NAMES, *OPERATORS] if not re.search(rf"\b{name}:", shown)]
     assert missing == []
     told = dict(re.findall(r"^\| `(\w+)` \| [^|`]+ \| (allow|ask)\b", PAGE, re.MULTILINE))
     assert told == {str(risk): verdict for risk, verdict in CLASS_DEFAULTS.items()}

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gerbang.compose.policy import Policy
+from gerbang.policy.bundle import compile_rules
 from gerbang.policy.input import PolicyInput
-from gerbang.policy.rules import DenyAll, RulesPolicy, compile_rules
+from gerbang.policy.rules import DenyAll, RulesPolicy
 from gerbang.values import LOCAL, Decision, Principal, RiskClass
 
 RANK = {"allow": 0, "ask": 1, "deny": 2}
@@ -53,10 +54,12 @@ def test_the_whole_table(risk: RiskClass, verdict: str | None, auto: bool, match
 
 
 RULES = [
-    rule("allow", "a1", obligations=["log"]),
-    rule("allow", "a2", match={"tool": "box.open.v1"}, auto=True, obligations=["mark", "log"]),
+    rule("allow", "a1", everything=True, obligations=["dry_run"]),
+    rule(
+        "allow", "a2", match={"tool": "box.open.v1"}, auto=True, obligations=[{"notify": ["ops"]}, "dry_run"]
+    ),
     rule("ask", "b1", match={"risk": {"above": "read_external"}}),
-    rule("ask", "b2", match={"arguments": {"n": {"ge": 5}}}, obligations=["two_people"]),
+    rule("ask", "b2", match={"arguments": {"n": {"ge": 5}}}, obligations=["two_person"]),
     rule("deny", "c1", match={"arguments": {"n": {"gt": 8}}}),
     rule("deny", "c2", match={"tainted_run": True}),
     rule("deny", "broken", match={"arguments": {"text": {"gt": 1}}}),
@@ -84,7 +87,7 @@ def test_the_order_of_rules_never_matters(
 
 def test_obligations_of_all_matching_rules_are_kept_once() -> None:
     got = policy(*RULES[:2]).decide(document())
-    assert got.obligations == ("log", "mark")
+    assert got.obligations == ("dry_run", "notify:ops")
     assert got.reasons == ("A1", "A2")
 
 
@@ -268,9 +271,9 @@ def test_comparisons(arguments: dict[str, Any], holds: bool) -> None:
 )
 @pytest.mark.parametrize("decision", ["allow", "ask", "deny"])
 def test_a_value_of_the_wrong_kind_denies(decision: str, arguments: dict[str, Any]) -> None:
-    got = policy(rule("allow", "all"), rule(decision, "typed", match={"arguments": arguments})).decide(
-        document(arguments=VALUES)
-    )
+    got = policy(
+        rule("allow", "all", everything=True), rule(decision, "typed", match={"arguments": arguments})
+    ).decide(document(arguments=VALUES))
     assert (got.decision, got.reasons, got.rule) == ("deny", ("POLICY_ERROR",), "typed")
 
 

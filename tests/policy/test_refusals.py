@@ -7,9 +7,10 @@ import pytest
 
 from gerbang.compose.policy import Policy
 from gerbang.errors import PolicyError
-from gerbang.policy.rules import compile_rules, load_rules
+from gerbang.policy.bundle import compile_rules, load_rules
+from gerbang.values import RiskClass
 
-GOOD: dict[str, Any] = {"id": "r", "decision": "allow", "reason": "OK"}
+GOOD: dict[str, Any] = {"id": "r", "decision": "deny", "reason": "OK"}
 
 
 def rules(**changes: Any) -> dict[str, Any]:
@@ -34,14 +35,20 @@ def argument(test: Any) -> dict[str, Any]:
         ({"version": 2}, "'version: 1' is missing"),
         ({"version": "1"}, "'version: 1' is missing"),
         ({"version": True}, "'version: 1' is missing"),
-        ({"version": 1, "rule": []}, "p.yaml: unknown field 'rule'. Known: defaults, name, rules, version."),
+        (
+            {"version": 1, "rule": []},
+            "p.yaml: unknown field 'rule'. Did you mean 'rules'? Known: defaults, facts, hours, name",
+        ),
         ({"version": 1, "rules": {}}, "p.yaml: 'rules' is a list."),
         ({"version": 1, "rules": None}, "'rules' is a list"),
         ({"version": 1, "rules": ["allow"]}, "p.yaml: rule 1: a rule is a mapping."),
         ({"version": 1, "rules": [GOOD, {}]}, "p.yaml: rule 2: 'id' is missing."),
         (rules(id=""), "p.yaml: rule 1: 'id' is missing."),
         (rules(id=5), "'id' is missing"),
-        (rules(matches={}), "p.yaml: rule 1: unknown field 'matches'. Known: auto, decision, id, match"),
+        (
+            rules(matches={}),
+            "p.yaml: rule 1: unknown field 'matches'. Did you mean 'match'? Known: auto, decision",
+        ),
         ({"version": 1, "rules": [GOOD, GOOD]}, "p.yaml: two rules are called 'r'."),
         (rules(decision="permit"), "p.yaml: rule 'r': 'decision' is allow, ask or deny."),
         (rules(decision=None), "'decision' is allow, ask or deny"),
@@ -61,8 +68,20 @@ def argument(test: Any) -> dict[str, Any]:
         (rules(auto=True, match={"tool": "a.*"}), "'auto: true' is for a rule"),
         (rules(auto=True, match={"tool": "a"}, decision="ask"), "'auto: true' is for a rule that allows"),
         (rules(obligations="log"), "p.yaml: rule 'r': 'obligations' is a list of names."),
-        (rules(obligations=[1]), "'obligations' is a list of names"),
-        (match(tools="a"), "p.yaml: rule 'r': unknown condition 'tools'. Known: agent, arguments, coerced"),
+        (rules(obligations=[1]), "rule 'r': an obligation is a name, or one name with a list"),
+        (rules(obligations=["log"]), "rule 'r': unknown obligation 'log'. Known: approvers, dry_run"),
+        (rules(obligations=[{"approvers": []}]), "takes a list of names, such as {approvers: [ops]}"),
+        (rules(obligations=[{"two_person": ["a"]}]), "the obligation 'two_person' stands alone"),
+        (rules(obligations=[{"notify": ["a,b"]}]), "takes names of letters, digits"),
+        (rules(decision="allow"), "p.yaml: rule 'r': this rule allows every call there can be. Name tools"),
+        (rules(decision="allow", match={"tool": "*"}), "this rule allows every call there can be"),
+        (rules(decision="allow", match={"risk": list(RiskClass)}), "this rule allows every call"),
+        (rules(decision="allow", everything=1), "'everything' takes true or false"),
+        (rules(everything=True, match={"user": "ana"}), "'everything: true' is for a rule"),
+        (
+            match(tools="a"),
+            "p.yaml: rule 'r': unknown condition 'tools'. Did you mean 'tool'? Known: agent, arguments",
+        ),
         (match(tool=[]), "p.yaml: rule 'r', tool: takes a text or a list of texts."),
         (match(tool=None), "rule 'r', tool: takes a text"),
         (match(tool=5), "rule 'r', tool: takes a text"),
@@ -97,7 +116,10 @@ def argument(test: Any) -> dict[str, Any]:
         (match(arguments={}), "rule 'r', arguments: takes a mapping"),
         (match(arguments={1: 2}), "rule 'r', arguments: takes a mapping"),
         (argument({}), "p.yaml: rule 'r', arguments.n: an empty comparison would hold for everything."),
-        (argument({"above": 5}), "rule 'r', arguments.n: unknown comparison 'above'. Known: eq, exists, ge"),
+        (
+            argument({"above": 5}),
+            "rule 'r', arguments.n: unknown comparison 'above'. Known: all_in, any_in, eq, exists",
+        ),
         (argument({"lt": "5"}), "rule 'r', arguments.n: an ordering comparison takes a number."),
         (argument({"ge": True}), "an ordering comparison takes a number"),
         (argument({"gt": None}), "an ordering comparison takes a number"),

@@ -1,22 +1,28 @@
-"""Loading policies: the shipped ones by name, others from files."""
+"""Loading policies: the shipped ones by name, others from a file or a folder."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from gerbang.compose.policy_zones import zone
 from gerbang.errors import PolicyError
 from gerbang.policy import rules
+from gerbang.policy.bundle import compile_rules, load_bundle
 from gerbang.policy.input import PolicyInput
-from gerbang.policy.rules import RulesPolicy, compile_rules, load_rules
+from gerbang.policy.rules import RulesPolicy
 from gerbang.values import Decision
 
-SHIPPED = ("strict", "read-only")
+SHIPPED: Final = ("strict", "read-only", "developer-workstation", "voice")
+CASES: Final = ".cases.yaml"
+"""How the names of files of cases end. They lie beside a policy and are no part of it."""
+_FOLDER: Final = Path(rules.__file__).parent / "shipped"
+_MAX_FILES: Final = 1_000
 
 
 class Policy:
     """A loaded policy. Make one with `default`, `shipped`, `load` or `from_rules`."""
 
     def __init__(self, compiled: RulesPolicy) -> None:
-        self._rules = compiled
+        self.rules = compiled
 
     @classmethod
     def default(cls) -> "Policy":
@@ -26,30 +32,62 @@ class Policy:
     @classmethod
     def shipped(cls, name: str) -> "Policy":
         """Return a shipped policy by name. Raises PolicyError with the known names."""
-        if name not in SHIPPED:
-            raise PolicyError(f"There is no shipped policy {name!r}. Use one of: {', '.join(SHIPPED)}.")
-        text = (Path(rules.__file__).parent / "shipped" / f"{name}.yaml").read_text("utf-8")
-        return cls(load_rules(text, f"{name}.yaml"))
+        return cls(load_bundle(policy_texts(shipped_path(name)), zone))
 
     @classmethod
     def load(cls, path: str | Path) -> "Policy":
-        """Return the policy of a YAML file. Raises PolicyError when it cannot be read or is wrong."""
-        try:
-            text = Path(path).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PolicyError(f"{path}: the policy cannot be read: {error}") from None
-        return cls(load_rules(text, str(path)))
+        """Return the policy of a YAML file, or of all `*.yaml` files of a folder as one.
+
+        Files whose names end in `.cases.yaml` are left out. Raises PolicyError, with file, line and column
+        where something is wrong, and when there is nothing to read.
+        """
+        return cls(load_bundle(policy_texts(Path(path)), zone))
 
     @classmethod
     def from_rules(cls, rules: list[dict[str, Any]], defaults: dict[str, str] | None = None) -> "Policy":
         """Return a policy of rules written in Python, the same as in YAML."""
-        return cls(compile_rules({"version": 1, "rules": rules, "defaults": defaults or {}}, "policy"))
+        return cls(compile_rules({"version": 1, "rules": rules, "defaults": defaults or {}}, "policy", zone))
 
     @property
     def version(self) -> str:
         """Digest of the policy."""
-        return self._rules.version
+        return self.rules.version
+
+    def needs(self, tool: str) -> tuple[str, ...]:
+        """Return the names of the facts that have to be resolved before a call of the tool is decided."""
+        return self.rules.needs(tool)
 
     def decide(self, document: PolicyInput) -> Decision:
-        """Return the decision for one call."""
-        return self._rules.decide(document)
+        """Return the decision for one call, floors included."""
+        return self.rules.decide(document)
+
+
+def shipped_path(name: str) -> Path:
+    """Return the file of a shipped policy. Raises PolicyError with the known names."""
+    if name not in SHIPPED:
+        raise PolicyError(f"There is no shipped policy {name!r}. Use one of: {', '.join(SHIPPED)}.")
+    return _FOLDER / f"{name}.yaml"
+
+
+def policy_files(path: Path) -> list[Path]:
+    """Return the files of a policy: the file itself, or the `*.yaml` files of a folder, cases left out."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(item for item in path.iterdir() if item.suffix in (".yaml", ".yml") and item.is_file())
+    found = [item for item in found if not item.name.endswith(CASES)]
+    if not found or len(found) > _MAX_FILES:
+        raise PolicyError(
+            f"{path}: the policy cannot be read: the folder holds {len(found)} files of rules (*.yaml); "
+            f"it takes 1 to {_MAX_FILES}."
+        )
+    return found
+
+
+def policy_texts(path: Path) -> dict[str, str]:
+    """Return the texts of a policy by the names of their files. Raises PolicyError."""
+    try:
+        if path.is_dir():
+            return {item.name: item.read_text("utf-8") for item in policy_files(path)}
+        return {str(path): path.read_text("utf-8")}
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError(f"{path}: the policy cannot be read: {error}") from None

@@ -42,6 +42,7 @@ class _Tool(_Form, frozen=True):
     data_class: str | None = None
     owner: str = ""
     origin: str = ""
+    defined_by: str = ""
     deprecated: bool = False
     risk_facts: tuple[str, ...] = ()
     requires_approval: bool = False

@@ -22,7 +22,7 @@ class PastCall(Struct, frozen=True, gc=False):
     """One call of the run. `number` counts from 1 in the order in which calls began.
 
     `status` is `running`, `ok`, `error` (it is known that nothing came of it) or `uncertain`.
-    `resources` are kinds of things that the tool works on.
+    `resources` are kinds of things that the tool works on, `keys` what the call is counted under.
     """
 
     number: int
@@ -32,6 +32,11 @@ class PastCall(Struct, frozen=True, gc=False):
     status: CallStatus
     step: str = ""
     resources: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+    def is_under(self, keys: frozenset[str]) -> bool:
+        """Tell whether the call is counted under any of the keys."""
+        return not keys.isdisjoint(self.keys)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the form that the policy document shows."""
@@ -80,7 +85,9 @@ class History:
         """Remember a call that begins, and return its number."""
         self.total = number = self.total + 1
         self.in_flight += 1
-        past = PastCall(number, tool.name, tool.risk_class, tool.group, "running", step, tool.resources)
+        past = PastCall(
+            number, tool.name, tool.risk_class, tool.group, "running", step, tool.resources, tool.keys
+        )
         if number <= KEPT:
             self._ring.append(past)
         else:
@@ -100,7 +107,7 @@ class History:
             at = (number - 1) % KEPT
             old = self._ring[at]
             self._ring[at] = PastCall(
-                number, old.tool, old.risk_class, old.group, status, old.step, old.resources
+                number, old.tool, old.risk_class, old.group, status, old.step, old.resources, old.keys
             )
         if status == "ok":
             for key in tool.keys:

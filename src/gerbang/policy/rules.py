@@ -1,21 +1,22 @@
-"""Rules: typed YAML compiled to a pure function from input to decision.
+"""Rules: the decision of compiled rules on one document.
 
 Matching rules combine deny over ask over allow; only when none matches does the default of the risk
 class apply; floors come last and only tighten. The order of rules never matters.
 """
 
-import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from gerbang.errors import PolicyError
+from gerbang.policy.condition import FactMissingError, Predicate
+from gerbang.policy.floors import floored
+from gerbang.policy.hours import Window
 from gerbang.policy.input import PolicyInput
-from gerbang.policy.matching import Predicate, compile_match
-from gerbang.values import Decision, RiskClass, Verdict
-from gerbang.values.canonical import NotCanonical, digest
-from gerbang.values.yamltext import read_yaml
+from gerbang.policy.rule import Rule
+from gerbang.values import Decision, RiskClass
+from gerbang.values.decision import Verdict
 
 CLASS_DEFAULTS: Final[dict[RiskClass, Verdict]] = {
     RiskClass.COMPUTE: "allow",
@@ -31,63 +32,117 @@ CLASS_DEFAULTS: Final[dict[RiskClass, Verdict]] = {
 }
 """What happens to a class when no rule matches."""
 
-_FLOOR: Final = frozenset({RiskClass.TRANSACTIONAL, RiskClass.DESTRUCTIVE})
-_VERDICTS: Final[dict[str, Verdict]] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 _WEIGHT: Final[dict[str, int]] = {"allow": 0, "ask": 1, "deny": 2}
-_REASON: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
-_TOP_KEYS: Final = frozenset({"version", "name", "defaults", "rules"})
-_RULE_KEYS: Final = frozenset({"id", "match", "decision", "reason", "auto", "obligations", "note"})
+_MAX_PLANS: Final = 16_384
 
 
-class Rule(Struct, frozen=True):
-    """One compiled rule. `auto` lifts the class floor for tools that `exact` names."""
+class _Plan(Struct, frozen=True):
+    """What to look at for one tool of one class: rules that always match, and rules with conditions.
 
-    id: str
-    decision: Verdict
-    reason: str
-    predicates: tuple[Predicate, ...]
-    auto: bool
-    exact: frozenset[str]
-    obligations: tuple[str, ...]
+    `alone` holds the decision of each rule when no other matches.
+    """
+
+    always: tuple[Rule, ...]
+    asked: tuple[tuple[Predicate, Rule], ...]
+    default: Decision
+    alone: dict[str, Decision]
 
 
 class RulesPolicy:
-    """A compiled set of rules. `decide` is pure and raises nothing: an error in a rule is a denial."""
+    """A compiled set of rules. `decide` is pure and raises nothing: an error in a rule is a denial.
 
-    def __init__(self, rules: tuple[Rule, ...], defaults: Mapping[RiskClass, Verdict], version: str) -> None:
+    `version` is the digest of what was written. `facts` are the names of the facts that the rules may ask
+    for. `hours` are the working hours; outside them the risk fact `outside_hours` holds. `defaulted` are the
+    classes whose default the policy states itself.
+    """
+
+    def __init__(
+        self,
+        rules: tuple[Rule, ...],
+        defaults: Mapping[RiskClass, Verdict],
+        version: str,
+        *,
+        facts: frozenset[str] = frozenset(),
+        hours: Window | None = None,
+        defaulted: frozenset[RiskClass] = frozenset(),
+    ) -> None:
         self.rules = tuple(sorted(rules, key=lambda rule: rule.id))  # so that their order never matters
         self.version = version
-        self._defaults = {
-            risk: Decision(verdict, (f"CLASS_{risk.upper()}",), None, version)
-            for risk, verdict in defaults.items()
-        }
+        self.facts = facts
+        self.defaulted = defaulted
+        self.defaults = dict(defaults)
+        self._hours = hours
+        self._plans: dict[tuple[str, RiskClass], _Plan] = {}
+        self._needs: dict[str, tuple[str, ...]] = {}
+
+    def needs(self, tool: str) -> tuple[str, ...]:
+        """Return the names of the facts that may be asked for when this tool is called."""
+        known = self._needs.get(tool)
+        if known is None:
+            names = {
+                name for rule in self.rules if rule.match.tools.covers(tool) for name in rule.match.facts
+            }
+            if len(self._needs) >= _MAX_PLANS:
+                self._needs.clear()
+            known = self._needs[tool] = tuple(sorted(names))
+        return known
+
+    def seen(self, document: PolicyInput) -> PolicyInput:
+        """Return the document as rules see it: with `outside_hours` among its risk facts where that holds."""
+        if self._hours is None or self._hours(document.time):
+            return document
+        return replace(document, risk_facts={**document.risk_facts, "outside_hours": True})
 
     def decide(self, document: PolicyInput) -> Decision:
-        """Return the decision for one call."""
-        best: Rule | None = None
-        lifted = False
-        others: list[str] = []
-        obligations: list[str] = []
-        for rule in self.rules:
-            try:
-                if not all(holds(document) for holds in rule.predicates):
-                    continue
-            except Exception:  # whatever a rule trips over, the answer is no
-                return Decision("deny", ("POLICY_ERROR",), rule.id, self.version)
-            others.append(rule.reason)
-            obligations.extend(rule.obligations)
-            lifted = lifted or (rule.auto and document.tool in rule.exact)
-            if best is None or _WEIGHT[rule.decision] > _WEIGHT[best.decision]:
-                best = rule
-        if best is None:
-            decision = self._defaults.get(document.risk)
-            return decision or Decision("deny", ("POLICY_UNDEFINED",), None, self.version)
-        reasons = tuple(dict.fromkeys([best.reason, *sorted(others)]))
-        decision = Decision(best.decision, reasons, best.id, self.version, tuple(dict.fromkeys(obligations)))
-        if decision.decision == "allow" and document.risk in _FLOOR and not lifted:
-            floor = (f"FLOOR_{document.risk.upper()}", *reasons)
-            return Decision("ask", floor, best.id, self.version, decision.obligations)
-        return decision
+        """Return the decision for one call, floors included."""
+        if self._hours is not None:
+            document = self.seen(document)
+        plan = self._plans.get((document.tool, document.risk))
+        if plan is None:
+            plan = self._plan(document.tool, document.risk)
+        hits = list(plan.always)
+        rule: Rule | None = None
+        try:
+            for test, rule in plan.asked:
+                if test(document):
+                    hits.append(rule)
+        except Exception as error:  # whatever a rule trips over, the answer is no
+            code = "POLICY_FACT_MISSING" if isinstance(error, FactMissingError) else "POLICY_ERROR"
+            return Decision("deny", (code,), None if rule is None else rule.id, self.version)
+        if not hits:
+            return floored(plan.default, document)
+        if len(hits) == 1:
+            return floored(plan.alone[hits[0].id], document)
+        return floored(self._together(hits, document.tool), document)
+
+    def _plan(self, tool: str, risk: RiskClass) -> _Plan:
+        rules = [rule for rule in self.rules if risk in rule.match.classes and rule.match.tools.covers(tool)]
+        verdict = self.defaults.get(risk)
+        default = Decision("deny", ("POLICY_UNDEFINED",), None, self.version)
+        if verdict is not None:
+            default = Decision(verdict, (f"CLASS_{risk.upper()}",), None, self.version)
+        plan = _Plan(
+            tuple(rule for rule in rules if rule.test is None),
+            tuple((rule.test, rule) for rule in rules if rule.test is not None),
+            default,
+            {rule.id: self._together([rule], tool) for rule in rules},
+        )
+        if len(self._plans) >= _MAX_PLANS:
+            self._plans.clear()
+        self._plans[tool, risk] = plan
+        return plan
+
+    def _together(self, hits: list[Rule], tool: str) -> Decision:
+        hits.sort(key=lambda rule: rule.id)
+        best = max(hits, key=lambda rule: _WEIGHT[rule.decision])  # the first of the strictest
+        return Decision(
+            best.decision,
+            tuple(dict.fromkeys([best.reason, *sorted(rule.reason for rule in hits)])),
+            best.id,
+            self.version,
+            tuple(dict.fromkeys(duty for rule in hits for duty in rule.obligations)),
+            any(rule.auto and tool in rule.match.tools.exact for rule in hits),
+        )
 
 
 class DenyAll:
@@ -98,96 +153,3 @@ class DenyAll:
     def decide(self, document: PolicyInput) -> Decision:
         """Refuse, saying that there is no policy."""
         return Decision("deny", ("NO_POLICY",), None, self.version)
-
-
-def load_rules(text: str, origin: str) -> RulesPolicy:
-    """Return the policy of a YAML text. Raises PolicyError with the place for anything it does not know."""
-    return compile_rules(read_yaml(text, origin, PolicyError), origin)
-
-
-def compile_rules(data: Any, origin: str) -> RulesPolicy:
-    """Return the policy of a mapping with `version: 1`, `rules` and optional `name` and `defaults`."""
-    if not isinstance(data, dict):
-        raise PolicyError(f"{origin}: a policy is a mapping with 'version' and 'rules'.")
-    _only(data, _TOP_KEYS, origin)
-    version_number = data.get("version")
-    if version_number != 1 or isinstance(version_number, bool):
-        raise PolicyError(f"{origin}: 'version: 1' is missing; it names the format of this file.")
-    rules = data.get("rules", [])
-    if not isinstance(rules, list):
-        raise PolicyError(f"{origin}: 'rules' is a list.")
-    compiled = tuple(_rule(rule, index, origin) for index, rule in enumerate(rules))
-    seen: set[str] = set()
-    for rule in compiled:
-        if rule.id in seen:
-            raise PolicyError(f"{origin}: two rules are called {rule.id!r}.")
-        seen.add(rule.id)
-    try:
-        version = digest(data)
-    except NotCanonical as error:
-        raise PolicyError(f"{origin}: {error.path or 'the file'} holds something that is not JSON.") from None
-    return RulesPolicy(compiled, _defaults(data.get("defaults", {}), origin), version)
-
-
-def _defaults(data: Any, origin: str) -> dict[RiskClass, Verdict]:
-    if not isinstance(data, dict):
-        raise PolicyError(f"{origin}: 'defaults' maps risk classes to allow, ask or deny.")
-    defaults = dict(CLASS_DEFAULTS)
-    for name, value in data.items():
-        try:
-            risk = RiskClass(name)
-        except ValueError:
-            known = ", ".join(RiskClass)
-            said = str(name)[:80]
-            raise PolicyError(f"{origin}: defaults: {said!r} is not a risk class. Known: {known}.") from None
-        verdict = _verdict(value)
-        if verdict is None:
-            raise PolicyError(f"{origin}: defaults.{name}: takes allow, ask or deny.")
-        if risk in _FLOOR and verdict == "allow":
-            raise PolicyError(
-                f"{origin}: defaults.{name}: this class is at least 'ask'; "
-                "name the tool in a rule with 'auto: true'."
-            )
-        defaults[risk] = verdict
-    return defaults
-
-
-def _rule(data: Any, index: int, origin: str) -> Rule:
-    where = f"{origin}: rule {index + 1}"
-    if not isinstance(data, dict):
-        raise PolicyError(f"{where}: a rule is a mapping.")
-    _only(data, _RULE_KEYS, where)
-    name = data.get("id")
-    if not isinstance(name, str) or not name:
-        raise PolicyError(f"{where}: 'id' is missing.")
-    where = f"{origin}: rule {name[:80]!r}"
-    decision = _verdict(data.get("decision"))
-    if decision is None:
-        raise PolicyError(f"{where}: 'decision' is allow, ask or deny.")
-    reason = data.get("reason")
-    if not isinstance(reason, str) or not _REASON.fullmatch(reason):
-        raise PolicyError(f"{where}: 'reason' is a code in upper case, such as MAIL_NEEDS_REVIEW.")
-    match = data.get("match", {})
-    if not isinstance(match, dict):
-        raise PolicyError(f"{where}: 'match' is a mapping of conditions.")
-    predicates = compile_match(match, where)  # checked: `tool` is a text or a list of texts
-    tools = match.get("tool", [])
-    exact = frozenset(tool for tool in (tools if isinstance(tools, list) else [tools]) if "*" not in tool)
-    auto = data.get("auto", False)
-    if not isinstance(auto, bool) or (auto and not (exact and decision == "allow")):
-        raise PolicyError(f"{where}: 'auto: true' is for a rule that allows and names its very tool.")
-    obligations = data.get("obligations", [])
-    if not isinstance(obligations, list) or not all(isinstance(item, str) for item in obligations):
-        raise PolicyError(f"{where}: 'obligations' is a list of names.")
-    return Rule(name, decision, reason, predicates, auto, exact, tuple(obligations))
-
-
-def _verdict(value: Any) -> Verdict | None:
-    return _VERDICTS.get(value) if isinstance(value, str) else None
-
-
-def _only(data: Mapping[str, Any], known: frozenset[str], where: str) -> None:
-    for key in data:
-        if key not in known:
-            names = ", ".join(sorted(known))
-            raise PolicyError(f"{where}: unknown field {str(key)[:80]!r}. Known: {names}.")

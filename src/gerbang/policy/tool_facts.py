@@ -16,7 +16,8 @@ class ToolFacts(Struct, frozen=True, gc=False):
     `version` is the last segment of the name, such as `v1`; empty for tools without one. `side_effects` is
     None when the contract declares none. `resources` are the kinds of things that the tool works on.
     `risk_facts` are those that the contract declares of all its calls. `requires_approval` says that the
-    contract asks for a person whatever rules allow. `keys` are what the history counts calls of it under.
+    contract asks for a person whatever rules allow. `defined_by` says what kind of place the definition is
+    from, such as `file`, as the runtime knows it. `keys` are what the history counts calls of it under.
     """
 
     name: str
@@ -28,6 +29,7 @@ class ToolFacts(Struct, frozen=True, gc=False):
     data_class: str | None = None
     owner: str = ""
     origin: str = ""
+    defined_by: str = ""
     deprecated: bool = False
     risk_facts: tuple[str, ...] = ()
     requires_approval: bool = False
@@ -46,6 +48,7 @@ class ToolFacts(Struct, frozen=True, gc=False):
             "data_class": self.data_class,
             "owner": self.owner,
             "origin": self.origin,
+            "defined_by": self.defined_by,
             "deprecated": self.deprecated,
             "risk_facts": list(self.risk_facts),
             "requires_approval": self.requires_approval,
@@ -72,8 +75,10 @@ def make_tool_facts(name: str, risk_class: str, **known: Any) -> ToolFacts:
     return ToolFacts(name, risk_class, keys=tuple(keys), **known)
 
 
-def tool_facts(contract: Contract) -> ToolFacts:
-    """Return what policy sees of a contract."""
+def tool_facts(contract: Contract, defined_by: str = "code") -> ToolFacts:
+    """Return what policy sees of a contract. `defined_by` is what the runtime knows of its place: `code`,
+    `file`, `request`, `mcp` and so on; never what the definition says of itself.
+    """
     effects = contract.side_effects
     touched = {ref.kind for ref in contract.resources.values()}
     declared: list[str] = list(contract.facts)
@@ -98,6 +103,7 @@ def tool_facts(contract: Contract) -> ToolFacts:
         data_class=contract.data_class,
         owner=contract.owner,
         origin=contract.origin,
+        defined_by=defined_by,
         deprecated=contract.deprecated,
         risk_facts=tuple(declared),
         requires_approval=effects is not None and effects.default_requires_approval,

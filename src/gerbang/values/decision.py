@@ -12,7 +12,9 @@ class Decision(Struct, frozen=True, gc=False):
 
     `reasons` are codes in upper case, the deciding one first. `rule` is the id of the rule that decided,
     or None for a default or floor. `policy_version` is the digest of the policy. `obligations` are
-    duties that the runtime must fulfil for the verdict to hold.
+    duties that the runtime must fulfil for the verdict to hold, as `two_person` or `approvers:ops`
+    (`gerbang.policy.obligations`). `auto` says that the policy names this very tool and lets it run
+    though its class would ask.
     """
 
     decision: Verdict
@@ -20,6 +22,7 @@ class Decision(Struct, frozen=True, gc=False):
     rule: str | None
     policy_version: str
     obligations: tuple[str, ...] = ()
+    auto: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the wire form."""
