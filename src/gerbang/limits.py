@@ -15,6 +15,8 @@ WIRE_NAME_MAX: Final = 64
 """Longest tool name that model providers accept on the wire (`[A-Za-z0-9_-]{1,64}`)."""
 MAX_CALLS_PER_ANSWER: Final = 128
 """More calls than this in one answer are refused one by one, none is dropped silently."""
+MAX_CONTRACT_FILE_BYTES: Final = 4_000_000
+"""Largest file of contracts."""
 MAX_FINDINGS: Final = 20
 """Findings listed in one validation error; the message says how many there were."""
 MAX_CODE_TEXT: Final = 500

@@ -37,7 +37,7 @@ def make_contract(
     where = origin or f"tool {str(name)[:80]!r}"
     given = {"name": name, "risk": risk, "description": description, "parameters": parameters}
     fields = {key: value if key in _JSON else _plain(value) for key, value in more.items()}
-    return contract_of(read_document(given | fields, where), where)
+    return contract_of(read_document(given | fields, where, ContractDocument), where)
 
 
 def contract_of(document: ContractDocument, where: str) -> Contract:
@@ -77,7 +77,12 @@ def contract_of(document: ContractDocument, where: str) -> Contract:
         said = None if given is None else contradiction(given)
         if said is not None:
             raise ContractError(f"{where}: {place}: the JSON Schema contradicts itself: {said}.")
-    return replace(contract, digest=_digest(contract, where))
+    return sealed(contract)
+
+
+def sealed(contract: Contract) -> Contract:
+    """Return the contract with the digest of what it says now. Raises ContractError when that is not JSON."""
+    return replace(contract, digest=_digest(contract, contract.origin))
 
 
 def with_body(contract: Contract, body: Any) -> Contract:
@@ -89,7 +94,7 @@ def with_body(contract: Contract, body: Any) -> Contract:
         changed = replace(contract, body=digest(body))
     except NotCanonical as error:
         raise ContractError(f"{contract.origin}: the body is not JSON at {error.path}: {error}") from None
-    return replace(changed, digest=_digest(changed, contract.origin))
+    return sealed(changed)
 
 
 _DEFAULTS: Final = {

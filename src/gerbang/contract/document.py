@@ -5,7 +5,7 @@ errors about it and the JSON Schema for editors (`contract.schema.json`) all com
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -98,14 +98,14 @@ class ContractDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     body: Annotated[str, _said("Digest of a body that is plain data.", max_length=128)] = ""
 
 
-FIELDS: Final = frozenset(ContractDocument.__struct_fields__)
+D = TypeVar("D", bound=ContractDocument)
 
 
-def read_document(fields: Mapping[str, Any], where: str) -> ContractDocument:
+def read_document(fields: Mapping[str, Any], where: str, structure: type[D]) -> D:
     """Return the checked document. Raises ContractError that names every wrong field by its path."""
     try:
-        return msgspec.convert(dict(fields), ContractDocument)
+        return msgspec.convert(fields, structure)
     except msgspec.ValidationError as error:
-        said = explain(fields, ContractDocument) or [str(error)]
+        said = explain(fields, structure) or [str(error)]
         more = f" (and {len(said) - 5} more)" if len(said) > 5 else ""
         raise ContractError(f"{where}: {'; '.join(said[:5])}{more}.") from None

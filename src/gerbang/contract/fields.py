@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
+from gerbang.contract.document import Argument
 from gerbang.values.contract_parts import (
     Cancellation,
     Check,
@@ -24,7 +25,7 @@ class ContractFields(TypedDict, total=False):
     """Every optional field, with the meaning of `gerbang.Contract`. Parts are structures or mappings."""
 
     returns: dict[str, Any] | None
-    arguments: Mapping[str, Fields]
+    arguments: Mapping[str, Argument | Fields]
     guidance: Guidance | Fields
     side_effects: SideEffects | Fields | None
     timeout_s: float

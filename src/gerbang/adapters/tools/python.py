@@ -139,14 +139,15 @@ def tool(
         where = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', function)}"
         if contract is not None:
             return python_tool(function, _given(contract), where)
-        signature = read_signature(function, where, _listed(more), more.get("key_argument"))
+        fields = more.copy()
+        signature = read_signature(function, where, _listed(fields), fields.get("key_argument"))
         made = make_contract(
             name=name,
             risk=risk,
             description=_description(function, description, signature, where),
             parameters=signature.schema,
             origin=where,
-            **_with_marks(more, signature),
+            **_with_marks(fields, signature, where),
         )
         _check_secrets(made, signature, where)
         return PythonTool(function, made, signature)
@@ -204,13 +205,13 @@ def _listed(fields: ContractFields) -> tuple[str, ...]:
     return names
 
 
-def _with_marks(fields: ContractFields, signature: Signature) -> ContractFields:
+def _with_marks(fields: ContractFields, signature: Signature, where: str) -> ContractFields:
     """Return the fields with the marks of the hints. What stands in both is refused."""
     arguments: Any = fields.get("arguments", {})
     if isinstance(arguments, Mapping):
         for name in arguments.keys() & signature.arguments.keys():
-            raise ContractError(f"The argument {name!r} is described in its hint and in arguments.")
-        fields["arguments"] = {**signature.arguments, **arguments}
+            raise ContractError(f"{where}: the argument {name!r} is described in its hint and in arguments.")
+        fields["arguments"] = {**arguments, **signature.arguments}
     if signature.context is not None:
         fields["runtime_fields"] = (*fields.get("runtime_fields", ()), signature.context)
     return fields
@@ -227,14 +228,20 @@ def _says_the_same(contract: Contract, name: str, mark: Argument) -> bool:
 
 
 def _description(function: Callable[..., Any], given: Any, signature: Signature, where: str) -> str:
-    text, fields = read_docstring(function)
-    for field, about in fields.items():
-        if field in signature.schema["properties"]:
-            signature.schema["properties"][field].setdefault("description", about)
+    text = describe_parameters(function, signature)
     shown = given if given is not None else text
     if not isinstance(shown, str) or not shown.strip():
         raise ContractError(f"{where}: the tool needs a docstring; it is what the model reads.")
     return shown
+
+
+def describe_parameters(function: Callable[..., Any], signature: Signature) -> str:
+    """Put what the docstring says of each parameter into the schema; return what it says of the tool."""
+    text, fields = read_docstring(function)
+    for field, about in fields.items():
+        if field in signature.schema["properties"]:
+            signature.schema["properties"][field].setdefault("description", about)
+    return text
 
 
 def _check_secrets(contract: Contract, signature: Signature, where: str) -> None:
