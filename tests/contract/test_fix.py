@@ -145,6 +145,13 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = 
     ),
     ("too long is not certain", SCHEMA, {"command": "x" * 51}, []),
     ("a missing value is not guessed", SCHEMA, {}, []),
+    (
+        "a typo in an optional name",
+        SCHEMA,
+        {"command": "ls", "coutn": 3},
+        [{"op": "move", "from": "/coutn", "path": "/count"}],
+    ),
+    ("a typo whose value does not fit is not thrown away", SCHEMA, {"command": "ls", "coutn": "x"}, []),
     ("no near name: it may still be the missing one", SCHEMA, {"text": "ls"}, []),
     (
         "a near name, and something that does not exist",

@@ -5,7 +5,7 @@ A candidate is taken only when, applied, it takes findings away and adds none: w
 
 import copy
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from gerbang.contract.catalogue import Entry
@@ -102,7 +102,7 @@ def _candidates(entry: Entry, arguments: dict[str, Any]) -> Iterator[Operation]:
         if kind == "required" and isinstance(value, dict):
             yield from _missing(entry, schema, value, path, error.kind.property)
         elif kind in ("additionalProperties", "unevaluatedProperties") and isinstance(value, dict):
-            yield from _extra(schema, value, path, error.kind.unexpected)
+            yield from _extra(schema, value, path, list(error.kind.unexpected))
         elif path and str(path[0]) not in entry.contract.sensitive:
             yield from _value(entry, schema, value, path, error)
 
@@ -132,18 +132,19 @@ def _only_value(schema: dict[str, Any], path: list[Any]) -> Iterator[Operation]:
 
 
 def _extra(
-    schema: dict[str, Any], value: dict[str, Any], path: list[Any], names: Iterable[str]
+    schema: dict[str, Any], value: dict[str, Any], path: list[Any], names: list[str]
 ) -> Iterator[Operation]:
     """A field that does not exist: one written in another way, or nothing of ours.
 
-    While a required field is missing the value may be meant for that one, and is not thrown away.
+    A value that may be meant for another field, or for a required one that is missing, is not thrown away.
     """
     absent = [key for key in schema.get("properties", {}) if key not in value]
     for name in names:
-        same = [key for key in absent if _bare(key) == _bare(name)]
-        if len(same) == 1:
+        near = [key for key in absent if _is_near(name, key, False)]
+        same = [key for key in near if _bare(key) == _bare(name)] or near
+        if len(same) == 1 and sum(_is_near(other, same[0], False) for other in names) == 1:
             yield _move([*path, name], [*path, same[0]])
-        if all(key in value for key in schema.get("required", ())):
+        if not near and all(key in value for key in schema.get("required", ())):
             yield _remove([*path, name])
 
 
@@ -191,7 +192,8 @@ def _is_near(written: str, name: str, alone: bool) -> bool:
         return True
     if max(len(left), len(right)) > 64 or min(len(left), len(right)) < 2:
         return False
-    if difflib.SequenceMatcher(None, left, right, autojunk=False).ratio() >= _NEAR:
+    match = difflib.SequenceMatcher(None, left, right, autojunk=False)
+    if match.real_quick_ratio() >= _NEAR and match.quick_ratio() >= _NEAR and match.ratio() >= _NEAR:
         return True
     letters = iter(right)
     return alone and left[0] == right[0] and all(letter in letters for letter in left)
