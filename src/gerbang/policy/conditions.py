@@ -1,6 +1,6 @@
 """The table of conditions that a rule may have, besides tool and class."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from gerbang.policy.comparisons import MISSING, Test, comparison, texts
@@ -239,11 +239,9 @@ def _control(wanted: frozenset[str], want: Any) -> Condition:
 
 
 def _history(key: str, want: Any, where: Where, context: Context) -> list[Condition]:
-    return [_asked(name, written, ask) for name, written, ask in sequence(want, where, allows=context.allows)]
-
-
-def _asked(name: str, want: Any, ask: Callable[[Any], bool]) -> Condition:
-    return Condition(name, want, lambda doc: ask(doc.history))
+    return [
+        Condition(name, written, ask) for name, written, ask in sequence(want, where, allows=context.allows)
+    ]
 
 
 def _time(key: str, want: Any, where: Where, context: Context) -> list[Condition]:
@@ -278,13 +276,17 @@ BUILDERS: Final[dict[str, Builder]] = {
     "defined_by": one_of(_of_tool("defined_by")),
     "effect": one_of(_effect),
     "reversible": one_of(_reversible),
-    "user": one_of(lambda doc: doc.actor.user),
-    "tenant": one_of(lambda doc: doc.actor.tenant),
+    "user": one_of(lambda doc: doc.actor.user, lambda names: lambda doc: doc.actor.user in names),
+    "tenant": one_of(lambda doc: doc.actor.tenant, lambda names: lambda doc: doc.actor.tenant in names),
     "agent": one_of(lambda doc: doc.actor.agent),
-    "roles": set_of(lambda doc: doc.actor.roles),
-    "scopes": set_of(lambda doc: doc.actor.scopes),
-    "purpose": one_of(lambda doc: doc.purpose),
-    "intent": one_of(lambda doc: doc.intent),
+    "roles": set_of(
+        lambda doc: doc.actor.roles, lambda names: lambda doc: not names.isdisjoint(doc.actor.roles)
+    ),
+    "scopes": set_of(
+        lambda doc: doc.actor.scopes, lambda names: lambda doc: not names.isdisjoint(doc.actor.scopes)
+    ),
+    "purpose": one_of(lambda doc: doc.purpose, lambda names: lambda doc: doc.purpose in names),
+    "intent": one_of(lambda doc: doc.intent, lambda names: lambda doc: doc.intent in names),
     "arguments": _arguments,
     "resources": _resources,
     "history": _history,

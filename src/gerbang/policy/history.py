@@ -71,13 +71,16 @@ _SHOWN: Final = {"tool:": "by_tool", "class:": "by_class", "group:": "by_group",
 
 
 class History:
-    """The calls of one run. Belongs to the run; one run has one, whoever drives it."""
+    """The calls of one run. Belongs to the run; one run has one, whoever drives it.
 
-    __slots__ = ("_ring", "_tallies", "in_flight", "total")
+    `total` calls began, `in_flight` of them have not ended. `tallies` are the counts by key.
+    """
+
+    __slots__ = ("_ring", "in_flight", "tallies", "total")
 
     def __init__(self) -> None:
         self._ring: list[PastCall] = []
-        self._tallies: dict[str, Tally] = {}
+        self.tallies: dict[str, Tally] = {}
         self.in_flight = 0
         self.total = 0
 
@@ -93,9 +96,9 @@ class History:
         else:
             self._ring[(number - 1) % KEPT] = past
         for key in tool.keys:
-            tally = self._tallies.get(key)
+            tally = self.tallies.get(key)
             if tally is None:
-                tally = self._tallies[key] = Tally()
+                tally = self.tallies[key] = Tally()
             tally.started += 1
             tally.last = number
         return number
@@ -111,14 +114,14 @@ class History:
             )
         if status == "ok":
             for key in tool.keys:
-                tally = self._tallies[key]
+                tally = self.tallies[key]
                 tally.ok += 1
                 if number > tally.last_ok:
                     tally.last_ok = number
 
     def tally(self, key: str) -> Tally:
         """Return the counts of a key: `tool:NAME`, `under:PREFIX`, `class:CLASS`, `group:NAME` and so on."""
-        return self._tallies.get(key, NONE)
+        return self.tallies.get(key, NONE)
 
     def last(self, limit: int = KEPT) -> list[PastCall]:
         """Return the newest calls, the oldest of them first. At most KEPT are known."""
@@ -134,7 +137,7 @@ class History:
             "calls": [past.as_dict() for past in self.last()],
             **{name: {} for name in _SHOWN.values()},
         }
-        for key, tally in self._tallies.items():
+        for key, tally in self.tallies.items():
             kind, _, name = key.partition(":")
             section = _SHOWN.get(kind + ":")
             if section is not None:

@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from gerbang.policy.comparisons import Test, comparison, texts
 from gerbang.policy.history import KEPT, History, Tally
+from gerbang.policy.input import PolicyInput
 from gerbang.policy.where import Where, short
 from gerbang.values import RiskClass
 
-Asked = Callable[[History], bool]
+Asked = Callable[[PolicyInput], bool]
 
 _PREFIX: Final = {
     "tool": "tool:",
@@ -90,9 +91,12 @@ def _after(negated: bool) -> Callable[[Any, Where, bool], Asked]:
         if not items:
             raise where.error("takes a question such as {class: read_external}, or a list of them.")
         asked = [_happened(item, where, ok=allows is not negated) for item in items]
+        if len(asked) == 1:
+            only = asked[0]
+            return (lambda doc: not only(doc)) if negated else only
         if negated:
-            return lambda past: not any(ask(past) for ask in asked)
-        return lambda past: all(ask(past) for ask in asked)
+            return lambda doc: not any(ask(doc) for ask in asked)
+        return lambda doc: all(ask(doc) for ask in asked)
 
     return build
 
@@ -113,15 +117,32 @@ def _happened(want: Any, where: Where, *, ok: bool) -> Asked:
         _whole(within, where.at("within", ".within"))
     if since is None:
         if within is None:
-            return lambda past: latest(past) > 0
-        return lambda past: latest(past) > max(0, past.total - within)
+            return _ever(keys[0], ok) if len(keys) == 1 else lambda doc: latest(doc.history) > 0
+        return lambda doc: latest(doc.history) > max(0, doc.history.total - within)
     below = where.at("since", ".since")
     if not isinstance(since, dict):
         raise below.error("takes a question such as {tool: repo.apply_patch.v1}.")
     # What came before must count as soon as it began: it may have changed something.
     before = _latest(_keys(since, below, set()), ok=False)
     reach = within or 0
-    return lambda past: latest(past) > max(before(past), past.total - reach if reach else 0)
+
+    def later(doc: PolicyInput) -> bool:
+        past = doc.history
+        return latest(past) > max(before(past), past.total - reach if reach else 0)
+
+    return later
+
+
+def _ever(key: str, ok: bool) -> Asked:
+    """Return whether any such call was made; the commonest question, in the fewest steps."""
+    if not ok:
+        return lambda doc: key in doc.history.tallies
+
+    def asked(doc: PolicyInput) -> bool:
+        tally = doc.history.tallies.get(key)
+        return tally is not None and tally.ok > 0
+
+    return asked
 
 
 def _whole(value: Any, where: Where, most: int | None = None) -> None:
@@ -135,7 +156,7 @@ def _count(want: Any, where: Where, allows: bool) -> Asked:
     asked = [_counted(item, where) for item in items]
     if not asked:
         raise where.error("takes a question such as {class: external_communication, ge: 3}.")
-    return lambda past: all(ask(past) for ask in asked)
+    return lambda doc: all(ask(doc) for ask in asked)
 
 
 _NUMBERS: Final = {"lt", "le", "gt", "ge", "eq", "ne"}
@@ -155,11 +176,11 @@ def _counted(want: Any, where: Where) -> Asked:
             raise where.error("counts one thing at a time; write a list of questions for several.")
         _whole(within, where.at("within", ".within"), KEPT)
         wanted = frozenset(keys)
-        return lambda past: test(
-            sum(1 for call in past.last(within) if (not ok or call.status == "ok") and call.is_under(wanted))
+        return lambda doc: test(
+            sum(call.is_under(wanted) for call in doc.history.last(within) if not ok or call.status == "ok")
         )
     key = keys[0]
-    return lambda past: test(_of(past.tally(key), ok))
+    return lambda doc: test(_of(doc.history.tally(key), ok))
 
 
 def _of(tally: Tally, ok: bool) -> int:
@@ -177,7 +198,7 @@ def _numbers(want: Any, where: Where) -> Test:
 def _figure(read: Callable[[History], int]) -> Callable[[Any, Where, bool], Asked]:
     def build(want: Any, where: Where, allows: bool) -> Asked:
         test = _numbers(want, where)
-        return lambda past: test(read(past))
+        return lambda doc: test(read(doc.history))
 
     return build
 
