@@ -4,9 +4,10 @@ import asyncio
 import importlib.util
 import math
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
+import orjson
 
 from gerbang.adapters.policy.bundle import DEFAULT_ENTRY, Bundle, read_bundle
 from gerbang.adapters.policy.rego_blocking import BlockingLine, Late, start
@@ -31,9 +32,7 @@ class RegoPolicy:
         self.bundle = bundle
         self._decision_s = decision_s
         self._nursery = nursery
-        self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, RegoLine] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._lines: dict[asyncio.AbstractEventLoop, RegoLine] = {}
         self._blocking = BlockingLine(nursery, bundle.version, decision_s)
         self._closed = False
         weakref.finalize(self, nursery.kill_all)
@@ -83,12 +82,12 @@ class RegoPolicy:
         line = self._line(document)
         if isinstance(line, Told):
             return line.decision
-        return (await self._loop_line().ask(line, document.risk)).decision
+        return (await self._loop_line().ask(line, document)).decision
 
     def tell(self, document: PolicyInput) -> Told:
         """Return the decision, and what went wrong in words for those who look after the policy. Blocks."""
         line = self._line(document)
-        return line if isinstance(line, Told) else self._blocking.ask(line, document.risk)
+        return line if isinstance(line, Told) else self._blocking.ask(line, document)
 
     def close(self) -> None:
         """End the workers; what waits is denied, and so is what is asked later.
@@ -115,9 +114,10 @@ class RegoPolicy:
         loop = asyncio.get_running_loop()
         line = self._lines.get(loop)
         if line is None:
-            for other in list(self._lines.values()):
-                if other.abandoned:
-                    other.abandon()
+            for other, its in list(self._lines.items()):
+                if its.abandoned:
+                    its.abandon()
+                    del self._lines[other]
             line = RegoLine(self._nursery, self.version, self._decision_s, self._blocking.give())
             self._lines[loop] = line
         return line
@@ -126,10 +126,18 @@ class RegoPolicy:
         if self._closed:
             return denied("POLICY_ERROR", self.version, "the policy is closed", "POLICY_CLOSED")
         try:
-            line = msgspec.json.encode(document.document())
-        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            line = orjson.dumps(
+                document.document(), default=_plain
+            )  # refuses integers that the engine rounds
+        except (TypeError, ValueError, RecursionError) as error:
             return denied("POLICY_ERROR", self.version, f"the call is no JSON: {error}", "POLICY_INPUT")
         if len(line) > MAX_INPUT_BYTES:
             text = f"the document has {len(line)} bytes; at most {MAX_INPUT_BYTES} are looked at"
             return denied("POLICY_ERROR", self.version, text, "POLICY_INPUT")
         return line + b"\n"
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a {type(value).__name__} is no JSON value")

@@ -6,7 +6,7 @@ import msgspec
 
 from gerbang.adapters.policy.rego_process import Gone
 from gerbang.adapters.policy.verdict import Told, Verdict, decided, denied
-from gerbang.values import RiskClass
+from gerbang.policy.input import PolicyInput
 
 
 class _Answer(msgspec.Struct):
@@ -18,7 +18,7 @@ class _Answer(msgspec.Struct):
 _DECODER: Final = msgspec.json.Decoder(_Answer)
 
 
-def read_answer(line: bytes, risk: RiskClass, version: str) -> Told:
+def read_answer(line: bytes, document: PolicyInput, version: str) -> Told:
     """Return what a worker's line says; every line that is no decision is a denial.
 
     Raises Gone when the line is not JSON: this is not our worker speaking.
@@ -30,7 +30,7 @@ def read_answer(line: bytes, risk: RiskClass, version: str) -> Told:
     except msgspec.DecodeError as error:
         raise Gone("the worker does not keep to its protocol") from error
     if answer.value is not None:
-        return decided(answer.value, risk, version)
+        return decided(answer.value, document, version)
     if answer.code == "POLICY_UNDEFINED":
         return denied("POLICY_UNDEFINED", version, answer.text)
     if not answer.code:

@@ -9,7 +9,7 @@ from gerbang.adapters.policy.rego_answer import read_answer
 from gerbang.adapters.policy.rego_limits import START_S, WAIT_S
 from gerbang.adapters.policy.rego_process import Gone, Hello, Nursery, RegoProcess, read_hello
 from gerbang.adapters.policy.verdict import Told, denied
-from gerbang.values import RiskClass
+from gerbang.policy.input import PolicyInput
 
 
 class Late(Exception):
@@ -67,15 +67,15 @@ class BlockingLine:
         finally:
             self._lock.release()
 
-    def ask(self, line: bytes, risk: RiskClass) -> Told:
+    def ask(self, line: bytes, document: PolicyInput) -> Told:
         """Return the decision about one document, which ends in a newline. Raises nothing."""
         if not self._lock.acquire(timeout=WAIT_S):
             return denied("POLICY_TIMEOUT", self._version, f"no worker was free within {WAIT_S:g} s")
         try:
             try:
-                return self._ask(line, risk)
+                return self._ask(line, document)
             except Gone:  # it may have been killed from outside: once more
-                return self._ask(line, risk)
+                return self._ask(line, document)
         except Gone as error:
             text = f"the policy engine crashed on this call ({error})"
             return denied("POLICY_ERROR", self._version, text, "POLICY_CRASHED")
@@ -90,13 +90,16 @@ class BlockingLine:
         if process is not None:
             process.stop()
 
-    def _ask(self, line: bytes, risk: RiskClass) -> Told:
+    def _ask(self, line: bytes, document: PolicyInput) -> Told:
         process = self._process
-        if process is None or process.ended:
+        if process is not None and process.ended:
+            process.stop()
+            process = None
+        if process is None:
             process = self._process = start(self._nursery)[0]
         try:
             process.send(line)
-            return read_answer(next_line(process, self._decision_s), risk, self._version)
+            return read_answer(next_line(process, self._decision_s), document, self._version)
         except (Gone, Late):
             self._process = None
             with contextlib.suppress(OSError):

@@ -14,7 +14,7 @@ from gerbang.adapters.policy.rego_answer import read_answer
 from gerbang.adapters.policy.rego_limits import MAX_WAITING, RESTARTS, RESTARTS_PER_S, START_S, WAIT_S, WINDOW
 from gerbang.adapters.policy.rego_process import Gone, Nursery, RegoProcess, read_hello, told
 from gerbang.adapters.policy.verdict import Told, denied
-from gerbang.values import RiskClass
+from gerbang.policy.input import PolicyInput
 
 _TRIES: Final = 2
 _PAUSE_S: Final = 0.05
@@ -23,11 +23,13 @@ _PAUSE_S: Final = 0.05
 class _Job:
     """One decision that somebody waits for."""
 
-    __slots__ = ("crashes", "deadline", "future", "line", "risk")
+    __slots__ = ("crashes", "deadline", "document", "future", "line")
 
-    def __init__(self, line: bytes, risk: RiskClass, future: asyncio.Future[Told], deadline: float) -> None:
+    def __init__(
+        self, line: bytes, document: PolicyInput, future: asyncio.Future[Told], deadline: float
+    ) -> None:
         self.line = line
-        self.risk = risk
+        self.document = document
         self.future = future
         self.deadline = deadline
         self.crashes = 0
@@ -60,7 +62,7 @@ class RegoLine:
         """Process id of the worker, if there is one now."""
         return self._process.pid if self._process is not None else None
 
-    def ask(self, line: bytes, risk: RiskClass) -> asyncio.Future[Told]:
+    def ask(self, line: bytes, document: PolicyInput) -> asyncio.Future[Told]:
         """Send one document, which ends in a newline. The future never has an exception."""
         future: asyncio.Future[Told] = self._loop.create_future()
         if self._closed:
@@ -69,7 +71,7 @@ class RegoLine:
             text = f"{MAX_WAITING} decisions are waiting"
             future.set_result(self._denied("POLICY_ERROR", text, "POLICY_OVERLOADED"))
         else:
-            self._waiting.append(_Job(line, risk, future, self._loop.time() + WAIT_S))
+            self._waiting.append(_Job(line, document, future, self._loop.time() + WAIT_S))
             self._pump()
         return future
 
@@ -224,7 +226,7 @@ class RegoLine:
                     raise Gone("the policy cannot be loaded any more")
                 self._ready = True
             elif self._sent:
-                answer = read_answer(line, self._sent[0].risk, self._version)
+                answer = read_answer(line, self._sent[0].document, self._version)
                 self._settle(self._sent.popleft(), answer)
             else:
                 raise Gone("the worker answered without being asked")

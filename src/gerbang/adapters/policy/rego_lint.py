@@ -125,9 +125,16 @@ def _calls(names: _Names, node: dict[str, Any]) -> Iterator[tuple[str, str, tupl
             if isinstance(call, dict) and "fcn" in call:
                 chain = _chain(call["fcn"], whole=True)
                 if chain:
-                    place = (names.file, call["span"]["line"], call["span"]["col"])
-                    yield ".".join(chain), names.full(chain), place
+                    yield ".".join(chain), names.full(chain), (names.file, *_start(call["fcn"]))
             left.extend(item.values())
+
+
+def _start(node: dict[str, Any]) -> tuple[int, int]:
+    """Return line and column of the first name of a reference."""
+    body: dict[str, Any] = next(iter(node.values()))
+    while "refr" in body:
+        body = next(iter(body["refr"].values()))
+    return body["span"]["line"], body["span"]["col"]
 
 
 def _defaults(rules: Iterable[_Rule]) -> Iterator[Fault]:

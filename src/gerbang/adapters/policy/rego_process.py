@@ -52,6 +52,7 @@ class RegoProcess:
         self.output_fd = self._process.stdout.fileno()
         os.set_blocking(self.input_fd, False)
         os.set_blocking(self.output_fd, False)
+        self._stopped = False
         self._unsent: deque[bytes] = deque([first_line])
         self._half = b""
 
@@ -64,6 +65,11 @@ class RegoProcess:
     def ended(self) -> bool:
         """True once the process has ended; collects it."""
         return self._process.poll() is not None
+
+    @property
+    def over(self) -> bool:
+        """True once it was stopped and has ended: nobody needs it any more."""
+        return self._stopped and self.ended
 
     @property
     def blocked(self) -> bool:
@@ -113,6 +119,7 @@ class RegoProcess:
 
     def stop(self) -> None:
         """Kill the worker and its group and close the pipes, without waiting. `ended` collects it."""
+        self._stopped = True
         process = self._process
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -139,7 +146,7 @@ class Nursery:
     def start(self) -> RegoProcess:
         """Start a worker. Raises Gone when the system starts no more processes."""
         with self._lock:
-            self._living = [process for process in self._living if not process.ended]
+            self._living = [process for process in self._living if not process.over]
             try:
                 process = RegoProcess(self._first_line)
             except OSError as error:

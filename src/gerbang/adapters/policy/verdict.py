@@ -1,13 +1,16 @@
 """From what a foreign engine answered to a decision: the shape is checked, whatever else is a denial."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
-from gerbang.values import Decision, RiskClass
+from gerbang.errors import PolicyError
+from gerbang.policy.floors import floored
+from gerbang.policy.input import PolicyInput
+from gerbang.policy.obligations import read_obligations
+from gerbang.values import Decision
 
 _CODE: Final = r"^[A-Z][A-Z0-9_]{0,63}\Z"
-_FLOOR: Final = frozenset({RiskClass.TRANSACTIONAL, RiskClass.DESTRUCTIVE})
 MAX_DETAIL_CHARS: Final = 500
 
 Code = Annotated[str, Meta(pattern=_CODE)]
@@ -17,14 +20,15 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 class Verdict(Struct, frozen=True, forbid_unknown_fields=True):
     """The result that a policy gives.
 
-    `reasons` are codes in upper case, at least one. `rule` names the rule that decided. `auto` lifts the
-    floor of `transactional` and `destructive`, as in rules; without it an `allow` of those becomes `ask`.
+    `reasons` are codes in upper case, at least one. `rule` names the rule that decided. `obligations` are
+    written as in rules: `"two_person"`, `{"approvers": ["ops"]}`. `auto` lifts the floor of `transactional`
+    and `destructive`, as in rules; without it an `allow` of those becomes `ask`.
     """
 
     decision: Literal["allow", "ask", "deny"]
     reasons: Annotated[tuple[Code, ...], Meta(min_length=1, max_length=32)]
     rule: Name | None = None
-    obligations: Annotated[tuple[Name, ...], Meta(max_length=32)] = ()
+    obligations: Annotated[tuple[Any, ...], Meta(max_length=32)] = ()
     auto: bool = False
 
 
@@ -41,9 +45,11 @@ def denied(code: str, version: str, detail: str, cause: str | None = None) -> To
     return Told(Decision("deny", reasons, None, version), detail[:MAX_DETAIL_CHARS])
 
 
-def decided(verdict: Verdict, risk: RiskClass, version: str) -> Told:
+def decided(verdict: Verdict, document: PolicyInput, version: str) -> Told:
     """Return the decision of a verdict, after the floors: they come last and only tighten."""
-    outcome, reasons = verdict.decision, verdict.reasons
-    if outcome == "allow" and risk in _FLOOR and not verdict.auto:
-        outcome, reasons = "ask", (f"FLOOR_{risk.upper()}", *reasons)
-    return Told(Decision(outcome, reasons, verdict.rule, version, verdict.obligations))
+    try:
+        obligations = tuple(str(item) for item in read_obligations(verdict.obligations))
+    except PolicyError as error:
+        return denied("POLICY_ERROR", version, f"the result has the wrong shape: {error}", "POLICY_RESULT")
+    decision = Decision(verdict.decision, verdict.reasons, verdict.rule, version, obligations, verdict.auto)
+    return Told(floored(decision, document))
