@@ -137,9 +137,22 @@ def with_bodies(tools: Iterable[Any]) -> list[Any]:
 
 
 def contract_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a contract file (draft 2020-12), for editors."""
-    schema = msgspec.json.schema(ContractFile)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Gerbang contract", **schema}
+    """Return the JSON Schema of a contract file (draft 2020-12), for editors.
+
+    It is shipped as `contract.schema.json` beside this module.
+    """
+    _, definitions = msgspec.json.schema_components([ContractFile], ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        for field in definition.get("properties", {}).values():
+            if isinstance(field.get("default"), list):
+                field["default"].sort()  # sets have no order of their own
+    one = {"$ref": "#/$defs/ContractFile"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Gerbang contract",
+        "anyOf": [one, {"type": "array", "items": one}],
+        "$defs": definitions,
+    }
 
 
 def _documents(path: Path, faults: list[str]) -> Iterator[tuple[dict[str, Any], str]]:
