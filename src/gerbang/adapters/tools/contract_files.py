@@ -144,8 +144,8 @@ def contract_schema() -> dict[str, Any]:
     _, definitions = msgspec.json.schema_components([ContractFile], ref_template="#/$defs/{name}")
     for definition in definitions.values():
         for field in definition.get("properties", {}).values():
-            if isinstance(field.get("default"), list):
-                field["default"].sort()  # sets have no order of their own
+            if "default" in field:
+                field["default"] = _ordered(field["default"])
     one = {"$ref": "#/$defs/ContractFile"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -153,6 +153,13 @@ def contract_schema() -> dict[str, Any]:
         "anyOf": [one, {"type": "array", "items": one}],
         "$defs": definitions,
     }
+
+
+def _ordered(value: Any) -> Any:
+    """Return a default value with its lists sorted: they were sets, in an order that differs by process."""
+    if isinstance(value, dict):
+        return {key: _ordered(item) for key, item in value.items()}
+    return sorted(value) if isinstance(value, list) else value
 
 
 def _documents(path: Path, faults: list[str]) -> Iterator[tuple[dict[str, Any], str]]:
