@@ -40,7 +40,7 @@ _NUDGE: Final = re.compile(
 )
 _PERMISSIVE: Final = re.compile(
     r"\b(?:anything|everything|any (?:task|purpose|command|action|request|kind of)|all purposes?|whatever|"
-    r"arbitrary|general[- ]purpose|apa saja yang|segala hal|serba guna)\b"
+    r"arbitrary|general[- ]purpose|segala hal|serba guna)\b"
 )
 _MIN_DESCRIPTION: Final = 20
 _MAX_DESCRIPTION: Final = 1_500

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from gerbang.adapters.tools.python import PythonTool, tool
 from gerbang.packs.arithmetic import MAX_CHARS
-from gerbang.packs.basics import actions
+from gerbang.packs.basics import actions, common
 from gerbang.packs.basics.texts import ENGLISH
 from gerbang.packs.knowledge import MAX_QUERY_CHARS, Knowledge
 from gerbang.packs.workspace import MAX_PATH_CHARS, Workspace
@@ -22,7 +22,7 @@ _Zone = Annotated[str, Meta(min_length=1, max_length=64)]
 def file_tools(workspace: Workspace) -> list[PythonTool[..., Any]]:
     """Return `read_file` and `list_files` for a workspace."""
 
-    @tool(name="read_file", risk="read_internal", timeout_s=10)
+    @tool(name="read_file", risk="read_internal", timeout_s=10, **common.FILES)
     def read_file(path: _Path) -> str:
         """Read a text file of the workspace.
 
@@ -34,12 +34,12 @@ def file_tools(workspace: Workspace) -> list[PythonTool[..., Any]]:
         """
         return actions.read_text(workspace, path, ENGLISH)
 
-    @tool(name="list_files", risk="read_internal", timeout_s=10)
+    @tool(name="list_files", risk="read_internal", timeout_s=10, **common.FILES)
     def list_files(folder: _Folder = "") -> str:
         """List the files of the workspace or of one folder in it.
 
-        Use this to find out which files there are. Not for their content: read_file does that. Changes
-        nothing. Returns one path a line, sorted, at most 200; a folder ends with a slash.
+        Use this whenever it is open which files there are. Not for their content: read_file does that.
+        Changes nothing. Returns one path a line, sorted, at most 200; a folder ends with a slash.
 
         Args:
             folder: A folder inside the workspace. Leave it out for the workspace itself.
@@ -52,7 +52,7 @@ def file_tools(workspace: Workspace) -> list[PythonTool[..., Any]]:
 def calculate_tool() -> PythonTool[..., Any]:
     """Return `calculate`."""
 
-    @tool(name="calculate", risk="compute", timeout_s=5)
+    @tool(name="calculate", risk="compute", timeout_s=5, **common.SUMS)
     async def calculate(expression: _Sum) -> int | float | str:
         """Work out an arithmetic expression exactly.
 
@@ -70,7 +70,7 @@ def calculate_tool() -> PythonTool[..., Any]:
 def knowledge_tool(knowledge: Knowledge) -> PythonTool[..., Any]:
     """Return `knowledge_search` over a knowledge base."""
 
-    @tool(name="knowledge_search", risk="read_internal", timeout_s=10)
+    @tool(name="knowledge_search", risk="read_internal", timeout_s=10, **common.KNOWLEDGE)
     async def knowledge_search(query: _Query) -> str:
         """Search the knowledge base.
 
@@ -88,7 +88,7 @@ def knowledge_tool(knowledge: Knowledge) -> PythonTool[..., Any]:
 def time_tool(clock: Clock) -> PythonTool[..., Any]:
     """Return `current_time`."""
 
-    @tool(name="current_time", risk="compute", timeout_s=5)
+    @tool(name="current_time", risk="compute", timeout_s=5, **common.TIME)
     def current_time(zone: _Zone | None = None) -> str:
         """Tell the current date and time.
 
@@ -106,7 +106,7 @@ def time_tool(clock: Clock) -> PythonTool[..., Any]:
 def minimal_tools(knowledge: Knowledge | None) -> list[PythonTool[..., Any]]:
     """Return `calculator` and `knowledge_search`, whose one parameter is `input`."""
 
-    @tool(name="calculator", risk="compute", timeout_s=5)
+    @tool(name="calculator", risk="compute", timeout_s=5, **common.ROUTED_SUMS)
     async def calculator(input: _Sum) -> int | float | str:  # noqa: A002  # the protocol's own word
         """Work out an arithmetic expression exactly.
 
@@ -121,7 +121,7 @@ def minimal_tools(knowledge: Knowledge | None) -> list[PythonTool[..., Any]]:
     if knowledge is None:
         return [calculator]
 
-    @tool(name="knowledge_search", risk="read_internal", timeout_s=10)
+    @tool(name="knowledge_search", risk="read_internal", timeout_s=10, **common.ROUTED_KNOWLEDGE)
     async def knowledge_search(input: _Query) -> str:  # noqa: A002  # the protocol's own word
         """Search the knowledge base.
 

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from gerbang.adapters.tools.python import PythonTool, tool
 from gerbang.packs.arithmetic import MAX_CHARS
-from gerbang.packs.basics import actions
+from gerbang.packs.basics import actions, common
 from gerbang.packs.basics.texts import INDONESIAN
 from gerbang.packs.knowledge import MAX_QUERY_CHARS, Knowledge
 from gerbang.packs.workspace import MAX_PATH_CHARS, Workspace
@@ -22,7 +22,7 @@ _Zone = Annotated[str, Meta(min_length=1, max_length=64)]
 def file_tools(workspace: Workspace) -> list[PythonTool[..., Any]]:
     """Return `baca_berkas` and `daftar_berkas` for a workspace."""
 
-    @tool(name="baca_berkas", risk="read_internal", timeout_s=10)
+    @tool(name="baca_berkas", risk="read_internal", timeout_s=10, **common.FILES)
     def baca_berkas(jalur: _Path) -> str:
         """Membaca berkas teks di ruang kerja.
 
@@ -34,11 +34,11 @@ def file_tools(workspace: Workspace) -> list[PythonTool[..., Any]]:
         """
         return actions.read_text(workspace, jalur, INDONESIAN)
 
-    @tool(name="daftar_berkas", risk="read_internal", timeout_s=10)
+    @tool(name="daftar_berkas", risk="read_internal", timeout_s=10, **common.FILES)
     def daftar_berkas(folder: _Folder = "") -> str:
         """Menampilkan daftar berkas di ruang kerja atau di salah satu foldernya.
 
-        Pakai ini untuk mengetahui berkas apa saja yang ada. Bukan untuk isinya: itu tugas baca_berkas.
+        Pakai ini setiap kali belum jelas berkas apa saja yang ada. Bukan untuk isinya: itu tugas baca_berkas.
         Tidak mengubah apa pun. Mengembalikan satu jalur per baris, berurutan, paling banyak 200; folder
         berakhir dengan garis miring.
 
@@ -53,7 +53,7 @@ def file_tools(workspace: Workspace) -> list[PythonTool[..., Any]]:
 def calculate_tool() -> PythonTool[..., Any]:
     """Return `hitung`."""
 
-    @tool(name="hitung", risk="compute", timeout_s=5)
+    @tool(name="hitung", risk="compute", timeout_s=5, **common.SUMS)
     async def hitung(ekspresi: _Sum) -> int | float | str:
         """Menghitung ekspresi aritmetika dengan tepat.
 
@@ -71,7 +71,7 @@ def calculate_tool() -> PythonTool[..., Any]:
 def knowledge_tool(knowledge: Knowledge) -> PythonTool[..., Any]:
     """Return `knowledge_search` over a knowledge base."""
 
-    @tool(name="knowledge_search", risk="read_internal", timeout_s=10)
+    @tool(name="knowledge_search", risk="read_internal", timeout_s=10, **common.KNOWLEDGE)
     async def knowledge_search(query: _Query) -> str:
         """Mencari di basis pengetahuan (KB).
 
@@ -90,7 +90,7 @@ def knowledge_tool(knowledge: Knowledge) -> PythonTool[..., Any]:
 def time_tool(clock: Clock) -> PythonTool[..., Any]:
     """Return `current_time`."""
 
-    @tool(name="current_time", risk="compute", timeout_s=5)
+    @tool(name="current_time", risk="compute", timeout_s=5, **common.TIME)
     def current_time(zone: _Zone | None = None) -> str:
         """Memberi tahu tanggal dan waktu saat ini.
 
@@ -108,7 +108,7 @@ def time_tool(clock: Clock) -> PythonTool[..., Any]:
 def minimal_tools(knowledge: Knowledge | None) -> list[PythonTool[..., Any]]:
     """Return `calculator` and `knowledge_search`, whose one parameter is `input`."""
 
-    @tool(name="calculator", risk="compute", timeout_s=5)
+    @tool(name="calculator", risk="compute", timeout_s=5, **common.ROUTED_SUMS)
     async def calculator(input: _Sum) -> int | float | str:  # noqa: A002  # the protocol's own word
         """Menghitung ekspresi aritmetika dengan tepat.
 
@@ -123,7 +123,7 @@ def minimal_tools(knowledge: Knowledge | None) -> list[PythonTool[..., Any]]:
     if knowledge is None:
         return [calculator]
 
-    @tool(name="knowledge_search", risk="read_internal", timeout_s=10)
+    @tool(name="knowledge_search", risk="read_internal", timeout_s=10, **common.ROUTED_KNOWLEDGE)
     async def knowledge_search(input: _Query) -> str:  # noqa: A002  # the protocol's own word
         """Mencari di basis pengetahuan (KB).
 
