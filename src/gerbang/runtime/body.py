@@ -76,6 +76,8 @@ class Body:
                     self._note_group()
                     waited = run(self._coroutine.throw, error)
                     self._begin_grace()
+                except Exception as error:  # what the tool waited for has failed: that is the tool's to see
+                    waited = run(self._coroutine.throw, error)
                 else:
                     waited = run(send, given)
         except StopIteration as done:
