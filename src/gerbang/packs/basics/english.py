@@ -38,7 +38,7 @@ def file_tools(workspace: Workspace) -> list[PythonTool[..., Any]]:
     def list_files(folder: _Folder = "") -> str:
         """List the files of the workspace or of one folder in it.
 
-        Use this whenever it is open which files there are. Not for their content: read_file does that.
+        Use this whenever the user asks which files there are. Not for their content: read_file does that.
         Changes nothing. Returns one path a line, sorted, at most 200; a folder ends with a slash.
 
         Args:

@@ -38,9 +38,9 @@ def file_tools(workspace: Workspace) -> list[PythonTool[..., Any]]:
     def daftar_berkas(folder: _Folder = "") -> str:
         """Menampilkan daftar berkas di ruang kerja atau di salah satu foldernya.
 
-        Pakai ini setiap kali belum jelas berkas apa saja yang ada. Bukan untuk isinya: itu tugas baca_berkas.
-        Tidak mengubah apa pun. Mengembalikan satu jalur per baris, berurutan, paling banyak 200; folder
-        berakhir dengan garis miring.
+        Pakai ini setiap kali pengguna bertanya berkas apa saja yang ada. Bukan untuk isinya: itu tugas
+        baca_berkas. Tidak mengubah apa pun. Mengembalikan satu jalur per baris, berurutan, paling
+        banyak 200; folder berakhir dengan garis miring.
 
         Args:
             folder: Folder di dalam ruang kerja. Kosongkan untuk ruang kerja itu sendiri.
