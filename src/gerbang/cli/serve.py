@@ -34,6 +34,9 @@ def register(app: typer.Typer) -> None:
 def serve(
     host: Annotated[str, typer.Option(help="Address to bind. Beyond loopback only with keys.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8787,
+    tools: Annotated[
+        str | None, typer.Option("--tools", metavar="FILE", help="Declarative HTTP tools (JSON array).")
+    ] = None,
     python: options.Tools = None,
     workspace: options.Workspace = None,
     knowledge: options.Knowledge = None,
@@ -82,7 +85,7 @@ def serve(
         tls_key=tls_key,
         access_log=access_log,
     )
-    service = _service(chosen, bounds, Path(keys), python or [])
+    service = _service(chosen, bounds, Path(keys), python or [], tools)
     logs.configure(log_level)
     screen = Screen.standard()
     serving.serve(service, lambda url: screen.line(f"Gerbang listens on {url} (documents: {url}/docs)"))
@@ -102,14 +105,18 @@ def _server_parts() -> tuple[Any, Any, Any]:
     return logs, serving, settings
 
 
-def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str]) -> Any:
+def _service(
+    settings: Settings, bounds: Any, keys: Path, extra: Sequence[str], tools_file: str | None
+) -> Any:
     from gerbang.adapters.stores import open_store
+    from gerbang.adapters.tools.http_file import load_tools
     from gerbang.server.keys import KeyFile
     from gerbang.server.service import Service
 
     kept = opened(settings.secrets)
     tools = street.tools(settings, extra)
-    if any(tool.contract.secrets for tool in tools if hasattr(tool, "contract")):
+    definitions = [] if tools_file is None else load_tools(tools_file)
+    if any(tool.contract.secrets for tool in [*tools, *definitions] if hasattr(tool, "contract")):
         kept.unlock()  # a person is asked for the passphrase now, not while a call runs
     policy: dict[str, Any] = {} if settings.policy is None else {"policy": Policy.load(settings.policy)}
 
@@ -148,4 +155,5 @@ def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str]) 
         agent=None if model is None else agent,
         model=model,
         tools=tools,
+        definitions=definitions,
     )

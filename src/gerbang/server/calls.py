@@ -11,6 +11,11 @@ from gerbang.server.problems import bad_request, not_found, of_result
 from gerbang.server.replies import Reply, json_reply
 from gerbang.server.schemas import DecisionView, ResultView
 
+
+def _nothing() -> msgspec.Raw:
+    return msgspec.Raw(b"{}")
+
+
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
 RunId = Annotated[str, Meta(min_length=1, max_length=512)]
 StepNumber = Annotated[int, Meta(ge=-(2**53), le=2**53)]
@@ -24,7 +29,7 @@ class CallBody(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     tool: Name
-    arguments: msgspec.Raw = msgspec.Raw(b"{}")
+    arguments: msgspec.Raw = msgspec.field(default_factory=_nothing)
     run_id: RunId | None = None
     step_id: StepNumber | Name = 1
     key: Name | None = None
@@ -36,7 +41,7 @@ class DecisionBody(Struct, frozen=True, forbid_unknown_fields=True):
     """A call that is only decided on; fields as in a call."""
 
     tool: Name
-    arguments: msgspec.Raw = msgspec.Raw(b"{}")
+    arguments: msgspec.Raw = msgspec.field(default_factory=_nothing)
     run_id: RunId | None = None
     step_id: StepNumber | Name = 1
     purpose: Name | None = None

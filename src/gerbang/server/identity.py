@@ -47,6 +47,10 @@ class Authenticator(Protocol):
         """
         ...
 
+    def principal(self, user: str, tenant: str) -> Principal | None:
+        """Return what the user may have now, for work that goes on without a request of theirs."""
+        ...
+
 
 LOCAL_CALLER: Final = Caller(LOCAL, _ALL_BUT_ADMIN, "local", False)
 """The person at this machine, when no keys are configured: all rights but `admin`."""

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from gerbang.adapters.secrets.private_file import Mark, mark_of, only_writer, read_private, replace_private
 from gerbang.errors import ConfigError, UsageError
 from gerbang.server.identity import LOCAL_CALLER, RIGHTS, Caller
-from gerbang.values import Principal
+from gerbang.values import LOCAL, Principal
 
 PREFIX: Final = "gbk"
 _FORM: Final = re.compile(rb"gbk_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
@@ -87,6 +87,15 @@ class KeyFile:
             return None
         stored = self._find(keys, token)
         return stored.caller() if stored is not None and stored.alive(time.time()) else None
+
+    def principal(self, user: str, tenant: str) -> Principal | None:
+        """Return the principal of the user's newest key that is alive; None when no key is theirs."""
+        keys = self._current()
+        if not keys:
+            return LOCAL if (user, tenant) == (LOCAL.user, LOCAL.tenant) else None
+        now = time.time()
+        theirs = [key for key in keys.values() if (key.user, key.tenant) == (user, tenant) and key.alive(now)]
+        return max(theirs, key=lambda key: key.created_at).caller().principal if theirs else None
 
     def all(self) -> list[StoredKey]:
         """Return all keys, the revoked ones too, in the order in which they were made."""

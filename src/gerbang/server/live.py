@@ -5,6 +5,7 @@ client costs nothing: what it has not read lies in the log, and the log is bound
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -42,7 +43,7 @@ class LiveRun:
         self.answer: str | None = None
         self.status = "running"
         self.task: asyncio.Task[None] | None = None
-        self.toucher = 0
+        self.started_at = time.time()
         self._max_bytes = max_bytes
         self._notes: list[Note] = []
         self._first = 1
@@ -89,6 +90,10 @@ class LiveRun:
             if self.over:
                 return
             await self.changed()
+
+    def since(self, after: int) -> list[Note]:
+        """Return the kept messages after a number."""
+        return self._notes[max(0, after + 1 - self._first) :]
 
     async def changed(self) -> None:
         """Wait until something more is said."""

@@ -1,6 +1,8 @@
 """Answers: one whole body, or a stream of server-sent events."""
 
-from collections.abc import AsyncIterator, Iterable
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -43,23 +45,47 @@ class Reply:
 
 
 class EventStream:
-    """Server-sent events. `frames` yields whole frames; it is closed when the client goes away."""
+    """Server-sent events. `frames` yields whole frames; it is closed when the client goes away.
 
-    __slots__ = ("_frames",)
+    A client that takes nothing for `timeout_s` seconds is left alone: it may come back with its last id.
+    """
 
-    def __init__(self, frames: AsyncIterator[bytes]) -> None:
+    __slots__ = ("_frames", "_timeout_s")
+
+    def __init__(self, frames: AsyncGenerator[bytes], timeout_s: float) -> None:
         self._frames = frames
+        self._timeout_s = timeout_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send frames until there are no more. The server's send raises when the client has gone."""
+        """Send frames until there are no more, or the client has gone."""
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body", "body": b""})
             return
-        async for frame in self._frames:
-            await send({"type": "http.response.body", "body": frame, "more_body": True})
+        sending = asyncio.ensure_future(self._send(send))
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            sending.cancel()
+            await asyncio.wait((sending, gone))
+        if not sending.cancelled() and not isinstance(sending.exception(), TimeoutError):
+            sending.result()  # what went wrong inside is told as always
+
+    async def _send(self, send: Send) -> None:
+        async with contextlib.aclosing(self._frames):
+            async for frame in self._frames:
+                async with asyncio.timeout(self._timeout_s):
+                    await send({"type": "http.response.body", "body": frame, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def json_reply(value: Any, status: int = 200, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Reply:

@@ -89,6 +89,10 @@ class RunRegistry:
         live.task = asyncio.create_task(self._drive(live, toolset, _resumed(resume, run_id, principal)))
         return live
 
+    def can_resume(self, toolset: Toolset) -> bool:
+        """Tell whether this version can resume runs."""
+        return hasattr(toolset.agent, "resume") and not self.draining
+
     async def cancel(self, live: LiveRun) -> None:
         """Cancel a run and wait until that is recorded."""
         task = live.task

@@ -3,8 +3,9 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from gerbang.adapters.tools.http_file import TIMEOUT_S
 from gerbang.compose.agent import Agent
 from gerbang.compose.gateway import Gateway
 from gerbang.ports import Model, Store
@@ -15,14 +16,8 @@ from gerbang.server.run_registry import RunRegistry
 from gerbang.server.settings import ServerSettings
 from gerbang.server.shared_store import shared
 from gerbang.server.toolsets import Source, Toolsets
-
-
-class ToolLoader(Protocol):
-    """Makes tools of definitions that came by request: a JSON array of descriptions of HTTP requests."""
-
-    def __call__(self, definitions: list[Any], *, secrets: bool) -> Sequence[Any]:
-        """Return the tools. `secrets` tells whether they may name secrets. Raises ContractError."""
-        ...
+from gerbang.values import Principal
+from gerbang.values.record import RunRow
 
 
 class Service:
@@ -30,7 +25,8 @@ class Service:
 
     `tools` are there for every tenant; `definitions` came from the start-up file and are what `/api/tools`
     replaces. `gateway` makes a gateway of tools and a store, `agent` an agent of a gateway. `model` is
-    closed at the end; None when the model is off. `load_tools` makes tools of posted definitions.
+    closed at the end; None when the model is off. `egress` lists the places that posted definitions may
+    reach (None: the one that each names), `tool_timeout_s` is the time of their calls.
     """
 
     def __init__(
@@ -44,12 +40,14 @@ class Service:
         model: Model | None,
         tools: Sequence[Any] = (),
         definitions: Sequence[Any] = (),
-        load_tools: ToolLoader | None = None,
+        egress: Sequence[str] | None = None,
+        tool_timeout_s: float = TIMEOUT_S,
     ) -> None:
         self.settings = settings
         self.authenticator = authenticator
         self.model = model
-        self.load_tools = load_tools
+        self.egress = egress
+        self.tool_timeout_s = tool_timeout_s
         self.metrics = Metrics()
         self.store = shared(store, self.metrics.observe)
         self.runs = RunRegistry(settings)
@@ -73,6 +71,11 @@ class Service:
         await self.toolsets.open(self._definitions, source)
         self.metrics.watch(self)
         self.ready = True
+
+    def principal_of(self, run: RunRow) -> Principal:
+        """Return who a run that is resumed acts for: with the rights of now; none, if nobody knows."""
+        found = self.authenticator.principal(run.user, run.tenant)
+        return Principal(run.user, run.tenant) if found is None else found
 
     async def drain(self) -> None:
         """Take nothing new, let runs end or cancel them, and tell followers that the server stops."""

@@ -1,7 +1,6 @@
 """Sets of tools in use: replaced from the next turn on, while a running turn keeps the one it began with."""
 
 import asyncio
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -51,13 +50,23 @@ class Toolset:
             when_free(self)
 
     async def aclose(self) -> None:
-        """Close the gateway and what the definitions hold, such as connections."""
+        """Close the gateway, and with it what the definitions hold, such as connections."""
         await self.gateway.aclose()
-        for tool in self.definitions:
-            close = getattr(tool, "aclose", None)
-            closing = close() if callable(close) else None
-            if inspect.isawaitable(closing):
-                await closing
+
+
+class Borrowed:
+    """A tool that several gateways share: none of them may close it."""
+
+    def __init__(self, tool: Any) -> None:
+        self._tool = tool
+        self.contract = tool.contract
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "aclose":
+            raise AttributeError(name)
+        found = getattr(self._tool, name)
+        self.__dict__[name] = found
+        return found
 
 
 class Toolsets:
@@ -65,6 +74,7 @@ class Toolsets:
 
     def __init__(self, base: Sequence[Any], gateway: MakeGateway, agent: MakeAgent) -> None:
         self._base_tools = tuple(base)
+        self._borrowed = tuple(Borrowed(tool) if hasattr(tool, "aclose") else tool for tool in base)
         self._make_gateway = gateway
         self._make_agent = agent
         self._start: Toolset | None = None
@@ -100,9 +110,13 @@ class Toolsets:
             await asyncio.wait(self._closing)
         for toolset in [*self._by_tenant.values(), *([] if self._start is None else [self._start])]:
             await toolset.aclose()
+        for tool in self._base_tools:
+            close = getattr(tool, "aclose", None)
+            if close is not None:
+                await close()
 
     async def _opened(self, definitions: Sequence[Any], source: Source) -> Toolset:
-        gateway = self._make_gateway([*self._base_tools, *definitions])
+        gateway = self._make_gateway([*self._borrowed, *definitions])
         await gateway.__aenter__()
         return Toolset(gateway, self._make_agent(gateway), definitions, source)
 
