@@ -11,6 +11,7 @@ from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.cli.table import rows
+from gerbang.cli.tools_lint import lint_
 from gerbang.config import Settings
 from gerbang.errors import UsageError
 from gerbang.values import Contract
@@ -21,6 +22,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="List and show tools.", no_args_is_help=True)
     group.command("list")(list_)
     group.command("show")(show)
+    group.command("lint")(lint_)
     app.add_typer(group, name="tools")
 
 
