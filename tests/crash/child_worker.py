@@ -13,7 +13,7 @@ import gerbang as g
 from gerbang.testing import ScriptedModel
 
 POLICY = g.Policy.from_rules(
-    [{"id": "all", "match": {"tool": "*"}, "decision": "allow", "reason": "TEST_ALLOWS"}]
+    [{"id": "all", "match": {"tool": "*"}, "everything": True, "decision": "allow", "reason": "TEST_ALLOWS"}]
 )
 
 

@@ -19,6 +19,7 @@ ALLOW_ALL = g.Policy.from_rules(
         {
             "id": "all",
             "match": {"tool": ["*"]},
+            "everything": True,
             "decision": "allow",
             "reason": "TEST_ALLOWS",
         }

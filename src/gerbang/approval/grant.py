@@ -68,3 +68,19 @@ def authorise(
     if decision.decision == "ask" and binding and approved_binding == binding:
         return AuthorisedCall(_SEAL, call, decision, context, attempt)
     return None
+
+
+def renewed(grant: AuthorisedCall, decision: Decision, attempt: int) -> AuthorisedCall | None:
+    """Return the right to make a further attempt of the very call whose grant is spent, or None.
+
+    `decision` is what policy says now: what has come to be denied, or to need a person that it did not
+    need before, is not sent again.
+    """
+    if not grant._spent or attempt <= grant.attempt:
+        return None
+    if decision.decision == "allow" or (
+        decision.decision == grant.decision.decision == "ask"
+        and decision.policy_version == grant.decision.policy_version
+    ):
+        return AuthorisedCall(_SEAL, grant.call, grant.decision, grant.context, attempt)
+    return None

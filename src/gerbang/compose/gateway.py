@@ -1,7 +1,7 @@
 """The gateway: the gate for people who have their own loop, and what an agent stands on."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final
 
@@ -9,13 +9,16 @@ from msgspec.structs import replace
 
 from gerbang import parse
 from gerbang.adapters.clock import SystemClock
-from gerbang.approval.machine import ApprovalEvent
+from gerbang.compose.people import People
 from gerbang.compose.policy import Policy
 from gerbang.compose.runs import CallerRuns, check_place
 from gerbang.contract.catalogue import Catalogue
+from gerbang.contract.risk_facts import WorkingHours
+from gerbang.contract.semantic import SemanticValidator
+from gerbang.contract.validators import SHIPPED
 from gerbang.contract.wire import check_name
 from gerbang.errors import ContractError, UsageError
-from gerbang.ledger.keys import runtime_key
+from gerbang.ledger.keys import Fingerprints, runtime_key
 from gerbang.limits import MAX_ARGUMENT_BYTES, MAX_PARALLEL
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile, profile_named
@@ -23,21 +26,26 @@ from gerbang.policy.rules import DenyAll
 from gerbang.ports import ApproverLike, Clock, Secrets, Store, Tool
 from gerbang.ports import Policy as PolicyPort
 from gerbang.runtime import refusals
+from gerbang.runtime.admission import Admission
 from gerbang.runtime.approvals import Approvals
 from gerbang.runtime.batching import run_batch
-from gerbang.runtime.bodies import event, refused_body
+from gerbang.runtime.dispatch import Dispatch
 from gerbang.runtime.executor import Executor
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.guarded import GuardedTool
-from gerbang.runtime.requests import decide_row, edit, not_json
+from gerbang.runtime.lookups import Lookup, Lookups
+from gerbang.runtime.plan import Plans
+from gerbang.runtime.records import Records
 from gerbang.runtime.run_settings import new_run_id
 from gerbang.runtime.session import RunMemory, RunSession
+from gerbang.runtime.switches import Switches
 from gerbang.runtime.threads import SyncPool
 from gerbang.runtime.writing import write
 from gerbang.taint.label import trust_of
 from gerbang.values import LOCAL, CallError, Contract, Decision, Principal, Proposal, Result, StepId
 from gerbang.values.canonical import copied
-from gerbang.values.record import ApprovalRow, Batch, RunRow, RunState
+from gerbang.values.limit import Limit, Limits
+from gerbang.values.record import ApprovalRow, Batch, Kill, RunRow, RunState
 from gerbang.values.text import clean_text
 
 _OMITTED: Final = object()
@@ -51,7 +59,10 @@ class Gateway:
     `memory:`, `sqlite:PATH`, or a Store. `approver` asks a person; without one, calls that need
     approval come back `pending` and wait in the store. `secrets` is where tools and models get what their
     contracts and addresses name: an address (`env:`, `file:PATH`, `keyring:`, `envfile:PATH`, or several
-    with commas between) or a Secrets.
+    with commas between) or a Secrets. `readers`, `owners` and `facts` look things up for a decision
+    (`Lookup`): what semantic validators read, whose a resource is, what a policy has to know.
+    `validators` are further semantic checks that contracts may name. `limits` bound what tools, actors,
+    tenants, teams and runs may do. `hours` says when people are there: other changes are asked about.
     Raises ContractError, PolicyError or ConfigError at once, StoreError when it is entered.
     """
 
@@ -64,6 +75,12 @@ class Gateway:
         approver: ApproverLike | None = None,
         clock: Clock | None = None,
         secrets: "str | Secrets" = "env:",
+        readers: Mapping[str, Lookup] | None = None,
+        owners: Mapping[str, Lookup] | None = None,
+        facts: Mapping[str, Lookup] | None = None,
+        validators: Iterable[SemanticValidator] = (),
+        limits: Iterable[Limit] = (),
+        hours: WorkingHours | None = None,
     ) -> None:
         pool = SyncPool()
         self.secrets: Secrets = _open_secrets(secrets)
@@ -87,20 +104,48 @@ class Gateway:
         self.store: Store = _open_store(store)
         self.policy: PolicyPort = _policy(policy)
         self._approver = approver
+        self._lookups = Lookups(readers or {}, owners or {}, facts or {}, pool)
+        self._plans = Plans(
+            {**SHIPPED, **{one.name: one for one in validators}},
+            owners or (),
+            readers or (),
+            Limits.made(limits),
+        )
+        for contract in contracts:
+            self._plans.check(contract)
+        self._hours = hours
         self._executor = Executor(bodies, pool)
         self._gate: Gate | None = None
         self._runs = CallerRuns()
+        self._people: People
+        self._switches: Switches
 
     async def __aenter__(self) -> "Gateway":
         await self.store.open()
-        self._gate = Gate(
+        admission = Admission(
             policy=self.policy,
+            clock=self.clock,
+            fingerprints=Fingerprints(await self.store.secret_key()),
+            plans=self._plans,
+            lookups=self._lookups,
+            hours=self._hours,
+        )
+        records = Records(
+            self.store, self.clock, self._plans.watched(entry.contract for entry in self.catalogue)
+        )
+        self._gate = Gate(
+            admission=admission,
+            dispatch=Dispatch(
+                executor=self._executor, records=records, admission=admission, clock=self.clock
+            ),
+            records=records,
             store=self.store,
-            store_key=await self.store.secret_key(),
-            executor=self._executor,
             approvals=Approvals(self.store, self.clock, self._approver),
             clock=self.clock,
         )
+        self._people = People(self.store, self.clock, self.catalogue, self.policy)
+        self._switches = Switches(self.store, self.clock, admission)
+        await self._switches.refresh()
         return self
 
     async def __aexit__(
@@ -113,6 +158,7 @@ class Gateway:
         gate, self._gate = self._gate, None
         if gate is not None:
             await gate.aclose()
+            await self._switches.aclose()
         await self._executor.aclose()
         for close in self._closers:
             await close()
@@ -217,26 +263,33 @@ class Gateway:
         `arguments` replaces the call's arguments; they pass the whole gate again. Raises UsageError for
         an unknown id, a request of another tenant, or one that was decided before.
         """
-        row = await self._approval(approval_id, by)
-        edited: ApprovalRow | CallError = row
-        if arguments is not None:
-            entry = self.catalogue.find(row.tool)
-            if entry is None:
-                raise UsageError(f"This gateway does not know {row.tool}. Edit the call where its tool is.")
-            fault = not_json(arguments)
-            if fault:
-                raise UsageError(f"The new arguments are not JSON {fault}")
-            edited = edit(row, entry, arguments, self.policy.version)
-        if isinstance(edited, CallError):
-            fields = "; ".join(f"{field.path}: {field.message}" for field in edited.invalid_fields)
-            raise UsageError(f"The new arguments cannot run: {edited.message} {fields}".strip())
-        row = edited
-        return await self._decide_approval(row, ApprovalEvent.APPROVE, by, "")
+        _ = self.gate
+        return await self._people.approve(approval_id, by, arguments)
 
     async def refuse(self, approval_id: str, *, by: Principal, reason: str = "") -> ApprovalRow:
         """Refuse a pending request; the model is told. Raises UsageError like `approve`."""
-        row = await self._approval(approval_id, by)
-        return await self._decide_approval(row, ApprovalEvent.REFUSE, by, str(reason))
+        _ = self.gate
+        return await self._people.refuse(approval_id, by, str(reason))
+
+    def kill(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
+        """Turn a kill switch on: `all`, `tool:NAME`, `group:NAME` or `tenant:NAME`. It beats every policy.
+
+        In this process it holds from the return on; in every process that shares the store from the moment
+        that the returned future is done, which may be awaited. Raises UsageError, and StoreError by the
+        future: the switch then holds in this process only.
+        """
+        _ = self.gate
+        return self._switches.kill(target, by or LOCAL, reason)
+
+    def revive(self, target: str, *, by: Principal | None = None) -> "asyncio.Future[None]":
+        """Turn a kill switch off again; the returned future is done when that is on record."""
+        _ = self.gate
+        return self._switches.revive(target, by or LOCAL)
+
+    async def kills(self) -> list[Kill]:
+        """Return the kill switches that are on."""
+        _ = self.gate
+        return await self._switches.refresh()
 
     def session(
         self,
@@ -313,44 +366,6 @@ class Gateway:
             given if fault is None else None,
             fault,
         )
-
-    async def _approval(self, approval_id: str, by: Principal) -> ApprovalRow:
-        _ = self.gate
-        check_place(by, None, 1, None, None, None)
-        row = await self.store.approval(approval_id)
-        if row is None or row.tenant != by.tenant:
-            raise UsageError(f"There is no approval {str(approval_id)[:80]!r}.")
-        return row
-
-    async def _decide_approval(
-        self, row: ApprovalRow, what: ApprovalEvent, by: Principal, note: str
-    ) -> ApprovalRow:
-        now = self.clock.now()
-        expired = now >= row.expires_at
-        decided = (
-            decide_row(row, ApprovalEvent.TIME_OUT, None, "", now)
-            if expired
-            else decide_row(row, what, by.user, note, now)
-        )
-        proposal = Proposal(row.run_id, "approval", 0, row.key[:12], row.tool)
-        body = refused_body(
-            by, proposal, approval_id=row.approval_id, approver=by.user, state=decided.state, finished_at=now
-        )
-        committed = await write(
-            self.store,
-            Batch(
-                approvals=[decided],
-                events=[event(f"approval.{decided.state}", row.run_id, body)],
-                expects={row.approval_id: row.state},
-            ),
-        )
-        if committed.stale is not None:
-            raise UsageError(
-                f"Approval {row.approval_id} is {committed.stale.state} already; nothing was changed."
-            )
-        if expired:
-            raise UsageError(f"Approval {row.approval_id} has expired.")
-        return decided
 
 
 def _read(text: str) -> tuple[dict[str, Any], CallError | None]:

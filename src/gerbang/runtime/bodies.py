@@ -76,6 +76,17 @@ class CallEvent(Struct, frozen=True, gc=False, omit_defaults=True):
     cost_units: float = 0.0
 
 
+class SwitchTurned(Struct, frozen=True, gc=False):
+    """A kill switch was turned on or off."""
+
+    run_id: str
+    target: str
+    by: str
+    tenant: str
+    reason: str
+    at: float
+
+
 class RunFinished(Struct, frozen=True, gc=False):
     """A run ended."""
 

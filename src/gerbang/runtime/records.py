@@ -1,18 +1,22 @@
 """Writing what happens: the intent before the effect, the outcome before anybody sees it."""
 
 import asyncio
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from gerbang.contract.semantic import SeenCall
 from gerbang.errors import StoreError
 from gerbang.ledger.machine import LedgerEvent, advance
+from gerbang.policy.history import CallStatus
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.bodies import CallEvent, decided, event, refused_body, sha256, shown_input, step_name
 from gerbang.runtime.executor import Execution
 from gerbang.runtime.output import Output
+from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import write
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from gerbang.runtime.approvals import Verdict
     from gerbang.runtime.ticket import Ticket
 
+_STATUS: dict[str, CallStatus] = {"SUCCEEDED": "ok", "FAILED": "error", "UNCERTAIN": "uncertain"}
 _ERRORS = msgspec.json.Encoder()
 _AFTER = {
     "SUCCEEDED": LedgerEvent.SUCCEED,
@@ -33,11 +38,12 @@ _AFTER = {
 
 
 class Records:
-    """Turns the street's steps into rows and events. Holds no state of its own."""
+    """Turns the street's steps into rows and events. Validators ask about results of `watched` tools."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, watched: Container[str] = ()) -> None:
         self._store = store
         self._clock = clock
+        self._watched = watched
 
     async def _commit(self, session: RunSession, batch: Batch) -> Committed:
         """Write a batch to its end even when the task is cancelled meanwhile; then raise CancelledError."""
@@ -46,7 +52,7 @@ class Records:
             return await asyncio.shield(writing)
         except asyncio.CancelledError:
             await asyncio.wait((writing,))
-            if writing.cancelled() or writing.exception() is not None or writing.result().taken is not None:
+            if writing.cancelled() or writing.exception() is not None or not writing.result().written:
                 session.give_back(batch)  # nothing was written: what the batch carried is still owed
             raise
 
@@ -58,8 +64,9 @@ class Records:
         at: float,
         verdict: "Verdict | None",
         over: CallRow | None = None,
-    ) -> tuple[CallRow, CallRow | None]:
-        """Record that the call is about to run. Returns its row, and the row that holds its key instead.
+    ) -> tuple[CallRow, Committed]:
+        """Record that the call is about to run. Returns its row, and what the commit said: a kill switch, a
+        limit, another holder of the key or of the run may stand against it.
 
         `over` is a row whose place the call takes.
         """
@@ -86,6 +93,10 @@ class Records:
             batch.calls.append(row)
         if verdict is not None:
             batch.approvals.extend(verdict.used(at))
+        batch.stops = (*ticket.plan.stops, session.stop)
+        batch.lease = session.lease
+        if ticket.plan.limits or ticket.plan.rate is not None:
+            batch.takes, batch.spends = draws(ticket.plan, session.principal, session.run_id)
         batch.events.append(
             event("call.dispatched", session.run_id, self._intent(session, ticket, row, verdict))
         )
@@ -101,11 +112,25 @@ class Records:
         except StoreError:
             session.give_back(batch)
             raise
-        if committed.taken is not None:
-            session.give_back(batch)
-        else:
+        if committed.written:
             session.memory.row = None
-        return row, committed.taken
+            ticket.number = session.memory.history.note_started(ticket.plan.info, row.step_id)
+        else:
+            session.give_back(batch)
+        return row, committed
+
+    async def retried(self, session: RunSession, ticket: "Ticket", row: CallRow, at: float) -> CallRow | None:
+        """Record that the call is about to be sent again. Returns its row, None when that may not be."""
+        state = advance(CallState.DISPATCHED, LedgerEvent.DISPATCH)
+        again = replace(row, state=state, attempt=row.attempt + 1, updated_at=at)
+        batch = Batch(
+            calls=[again],
+            events=[event("call.retried", session.run_id, self._intent(session, ticket, again, None))],
+            stops=(*ticket.plan.stops, session.stop),
+            lease=session.lease,
+        )
+        committed = await write(self._store, batch)
+        return again if committed.written else None
 
     async def _never_sent(self, session: RunSession, ticket: "Ticket", row: CallRow) -> None:
         execution = Execution(Outcome("FAILED", error=refusals.not_sent()))
@@ -154,6 +179,8 @@ class Records:
             cost_units=contract.cost_units,
         )
         batch = Batch(calls=[done], events=[event("call.finished", session.run_id, body)])
+        if ticket.number:  # 0: cancelled before it began
+            session.memory.history.note_finished(ticket.number, ticket.plan.info, _STATUS[outcome.state])
         result = Result(
             status="ok" if error is None else "error",
             tool=contract.name,
@@ -167,7 +194,12 @@ class Records:
             approval_id=row.approval_id,
             decision=ticket.decision,
         )
-        return await self.ending(session, batch, result)
+        result = await self.ending(session, batch, result)
+        if error is None and ticket.entry.contract.name in self._watched:
+            session.memory.seen.append(
+                SeenCall(contract.name, row.call_id, result.event_id, call.arguments, now)
+            )
+        return result
 
     async def resolved(
         self, session: RunSession, ticket: "Ticket", row: CallRow, execution: Execution

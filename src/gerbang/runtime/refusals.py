@@ -5,7 +5,7 @@ from typing import Final
 from gerbang.limits import MAX_CALLS_PER_ANSWER, MAX_CODE_TEXT
 from gerbang.parse.faults import why_of
 from gerbang.values import CallError, Decision
-from gerbang.values.record import FREE_STATES, CallState
+from gerbang.values.record import FREE_STATES, CallState, Committed, Limited
 from gerbang.values.sentences import said
 
 FREE: Final = FREE_STATES
@@ -82,3 +82,47 @@ def cancelled(read: bool) -> CallError:
 def not_sent() -> CallError:
     """Return the error for a call that was cancelled before it ran."""
     return said("cancelled", "RUN_CANCELLED")
+
+
+def killed() -> CallError:
+    """Return the error for a call that a kill switch stops."""
+    return said("policy_denied", "KILL_SWITCH")
+
+
+def key_needed(tool: str) -> CallError:
+    """Return the error for a call that may only be made under an idempotency key."""
+    return CallError(
+        "validation_error",
+        "KEY_REQUIRED",
+        f"{tool} may only be called with an idempotency key, which the program around you has to give.",
+        suggested_fix="Tell the user; the call cannot be mended by other arguments.",
+    )
+
+
+def not_committed(committed: Committed) -> CallError:
+    """Return the error for an intent that could not go on record: nothing has run."""
+    if committed.stopped is not None:
+        return killed()
+    if committed.limited is not None:
+        return limited(committed.limited)
+    return CallError(
+        "cancelled",
+        "RUN_TAKEN_OVER",
+        "Another process drives this run now, so the call was not made here.",
+        suggested_fix="Nothing: the other process goes on with the run.",
+    )
+
+
+def limited(limit: Limited) -> CallError:
+    """Return the error for a limit that is reached. The store's key begins with what the limit is by."""
+    by = limit.key.partition(":")[0].upper()
+    wait = limit.retry_after_ms
+    if wait is None:
+        return said("budget_exceeded", "BUDGET_COST")
+    return said(
+        "rate_limited",
+        f"RATE_{by}",
+        entry="RATE_TOOL" if by == "TOOL" else "RATE_ACTOR",
+        recoverable=True,
+        retry_after_ms=wait,
+    )

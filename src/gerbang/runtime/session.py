@@ -1,14 +1,19 @@
 """What one run carries from call to call."""
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from gerbang.contract.catalogue import Catalogue
+from gerbang.contract.semantic import SeenCall
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile
 from gerbang.loop.texts import Texts
+from gerbang.policy.history import History
 from gerbang.values import Principal, Result
 from gerbang.values.record import Batch, RunRow
+
+_SEEN: Final = 200
 
 
 def _nowhere(_: Any) -> None:
@@ -16,17 +21,20 @@ def _nowhere(_: Any) -> None:
 
 
 class RunMemory:
-    """What all calls of a run share: its budget, and whether it has read something from outside.
+    """What all calls of a run share: its budget, whether it has read something from outside, its past calls.
 
-    `row` is the run's own row for as long as no commit has written it.
+    `row` is the run's own row for as long as no commit has written it. `history` is what policy sees of past
+    calls, `seen` what validators do: the newest calls that succeeded, for each tool that one of them watches.
     """
 
-    __slots__ = ("budget", "row", "tainted")
+    __slots__ = ("budget", "history", "row", "seen", "tainted")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.tainted = False
         self.row: RunRow | None = None
+        self.history = History()
+        self.seen: deque[SeenCall] = deque(maxlen=_SEEN)
 
 
 class RunSession:
@@ -35,7 +43,8 @@ class RunSession:
     `memory` is shared by the sessions of one run. `carry` holds rows that must be
     durable before the next effect; they travel in the same commit. `closing` is the row of a run that
     consists of one call and ends with it. `ended` are the results of the answer's
-    calls, by call id, as soon as they are recorded. `emit` receives agent events.
+    calls, by call id, as soon as they are recorded. `emit` receives agent events. `stop` is the tenant's kill
+    switch, `lease` the run and the fencing number under which it is driven (None: nobody else could).
     """
 
     __slots__ = (
@@ -47,11 +56,13 @@ class RunSession:
         "ended",
         "intent",
         "lang",
+        "lease",
         "memory",
         "principal",
         "profile",
         "purpose",
         "run_id",
+        "stop",
         "texts",
         "watched",
     )
@@ -81,6 +92,8 @@ class RunSession:
         self.intent = intent
         self.emit = emit or _nowhere
         self.watched = emit is not None
+        self.stop = f"tenant:{principal.tenant}"
+        self.lease: tuple[str, int] | None = None
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
         self.ended: dict[str, Result] = {}

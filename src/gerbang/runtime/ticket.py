@@ -1,22 +1,41 @@
 """A proposal on its way through the gate: admitted as a ticket, or refused."""
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from gerbang.contract.catalogue import Entry
 from gerbang.values import CallError, Decision, ValidCall
 
+if TYPE_CHECKING:
+    from gerbang.runtime.admission import Found
+    from gerbang.runtime.plan import Plan
+
 
 class Ticket:
-    """A valid call on its way through the gate, with the names it goes by in the store."""
+    """A valid call on its way through the gate, with the names it goes by in the store.
 
-    __slots__ = ("call", "decision", "entry", "fingerprint", "key")
+    `decision` is set when policy has decided; `found` is what had to be looked up for it, None for nothing;
+    `number` its place in the run's history once it runs.
+    """
 
-    def __init__(self, call: ValidCall, entry: Entry, decision: Decision, key: str, mark: str) -> None:
+    __slots__ = ("call", "decision", "entry", "fingerprint", "found", "key", "number", "plan")
+
+    def __init__(self, call: ValidCall, entry: Entry, plan: "Plan", key: str, mark: str) -> None:
         self.call = call
         self.entry = entry
-        self.decision = decision
+        self.plan = plan
         self.key = key
         self.fingerprint = mark
+        self.decision: Decision
+        self.found: Found | None = None
+        self.number = 0
+
+    def of(self, call: ValidCall, decision: Decision, fingerprint: str | None = None) -> "Ticket":
+        """Return the ticket for another form of the same call."""
+        ticket = Ticket(call, self.entry, self.plan, self.key, fingerprint or self.fingerprint)
+        ticket.decision, ticket.found = decision, self.found
+        return ticket
 
 
 class Refusal(Struct, frozen=True, gc=False):

@@ -11,7 +11,9 @@ class Principal(Struct, frozen=True, gc=False):
 
     `user` and `tenant` are identifiers of the embedding system. `scopes` are permissions such as
     `weather` or `repo:write`; `roles` are names that policies match. `agent` names the delegate that
-    acts for the user, when there is one. Sets, lists and tuples are accepted for scopes and roles.
+    acts for the user, when there is one; `team` is whose budget the user's calls count against;
+    `delegated_by` is the chain of those who passed the authority on, the first giver first. Sets, lists and
+    tuples are accepted for scopes and roles.
     """
 
     user: str
@@ -19,6 +21,8 @@ class Principal(Struct, frozen=True, gc=False):
     scopes: Iterable[str] = ()
     roles: Iterable[str] = ()
     agent: str | None = None
+    team: str | None = None
+    delegated_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("scopes", "roles"):

@@ -1,0 +1,62 @@
+"""Layer 3 of validation: may this actor make this call? Scopes, and whose the named things are."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gerbang.values import CallError, Contract, InvalidField, Principal
+from gerbang.values.sentences import said
+
+
+def named_resources(contract: Contract, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield argument, kind and name of each thing of a tenant's that the arguments name."""
+    for argument, ref in contract.resources.items():
+        value = arguments.get(argument)
+        for name in value if isinstance(value, list) else (value,):
+            if name is not None:
+                yield argument, ref.kind, str(name)
+
+
+def owner_of(contract: Contract, argument: str, name: str, principal: Principal) -> str | None:
+    """Return the tenant whose the thing is, by its prefix; None when that cannot be told from the name."""
+    prefix = contract.resources[argument].tenant_prefix
+    if prefix is None:
+        return None
+    own = prefix.replace("{tenant}", principal.tenant)
+    if name.startswith(own) and not _climbs(name):
+        return principal.tenant
+    return "another"
+
+
+def authorised(
+    contract: Contract,
+    arguments: Mapping[str, Any],
+    principal: Principal,
+    owners: Mapping[tuple[str, str], str],
+) -> CallError | None:
+    """Return what the actor lacks, all of it, or None.
+
+    `owners` tells for a kind and a name whose the thing is, as resolvers found it. A thing that has neither a
+    prefix in the contract nor an owner found is nobody's to use: None of the rules let it pass.
+    """
+    missing = sorted(contract.scopes.difference(principal.scopes))
+    if missing:
+        return said(
+            "permission_denied",
+            "SCOPE_MISSING",
+            message=f"The actor lacks the scope {', '.join(missing)}.",
+        )
+    foreign = []
+    for argument, kind, name in named_resources(contract, arguments):
+        found = owners.get((kind, name))
+        owner = owner_of(contract, argument, name, principal) if found is None else found
+        if owner != principal.tenant:
+            pointer = "/" + argument.replace("~", "~0").replace("/", "~1")
+            foreign.append(InvalidField(pointer, "TENANT_MISMATCH", f"This {kind} is not the tenant's."))
+    if foreign:
+        return said("permission_denied", "TENANT_MISMATCH", invalid_fields=tuple(foreign[:20]))
+    return None
+
+
+def _climbs(name: str) -> bool:
+    """Tell whether a name could lead out of its prefix once something resolves it as a path."""
+    return ".." in name.replace("\\", "/").split("/")

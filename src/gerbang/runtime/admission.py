@@ -1,0 +1,354 @@
+"""Layers 1 to 5 for one proposal, in order: the first that fails answers, with all its findings.
+
+What has to be looked up is looked up here, and nowhere else, before anything is decided; most calls need
+nothing of the kind and are admitted without waiting.
+"""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from gerbang.contract.authorise import authorised, named_resources, owner_of
+from gerbang.contract.catalogue import Entry
+from gerbang.contract.check import check, unknown_tool
+from gerbang.contract.risk_facts import WorkingHours, risk_facts
+from gerbang.contract.semantic import Facts, ReadAsked, unavailable
+from gerbang.ledger.keys import Fingerprints, caller_key, natural_key, runtime_key
+from gerbang.policy.floors import floored
+from gerbang.policy.input import NO_BUDGET, BudgetFacts, PolicyInput, ResourceFacts
+from gerbang.ports import Clock, Policy
+from gerbang.runtime import refusals
+from gerbang.runtime.lookups import Lookups, Recorded, Unknown
+from gerbang.runtime.plan import Plan, Plans
+from gerbang.runtime.session import RunSession
+from gerbang.runtime.ticket import Refusal, Ticket
+from gerbang.values import CallError, Decision, Proposal, ValidCall
+
+_VERDICTS = frozenset({"allow", "ask", "deny"})
+_NOTHING: Mapping[Any, Any] = {}
+
+
+class Found:
+    """What was looked up for one call."""
+
+    __slots__ = ("facts", "missing", "owners", "reads", "records")
+
+    def __init__(self) -> None:
+        self.reads: dict[ReadAsked, Any] = {}
+        self.owners: dict[tuple[str, str], str] = {}
+        self.facts: dict[str, Any] = {}
+        self.missing: CallError | None = None
+        self.records: list[Recorded] = []
+
+
+class Admission:
+    """Takes proposals to tickets or refusals. Runs and records nothing."""
+
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        clock: Clock,
+        fingerprints: Fingerprints,
+        plans: Plans,
+        lookups: Lookups,
+        hours: WorkingHours | None,
+    ) -> None:
+        self._policy = policy
+        self._clock = clock
+        self._fingerprints = fingerprints
+        self._plans = plans
+        self._lookups = lookups
+        self._hours = hours
+        self.killed: frozenset[str] = frozenset()
+        self._waits = inspect.iscoroutinefunction(getattr(policy, "decide_async", None))
+        self._needs: Any = getattr(policy, "needs", None)
+
+    @property
+    def version(self) -> str:
+        """The version of the policy that decides now."""
+        return self._policy.version
+
+    def now(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal | None:
+        """Admit what needs no waiting. None: `admit` has to be asked."""
+        checked = self._checked(session, proposal, key)
+        if type(checked) is Refusal:
+            return checked
+        assert type(checked) is Ticket  # noqa: S101 - the other one
+        plan = checked.plan
+        if self._waits or (plan.semantics.reads or plan.owned) or self._asked(plan):
+            return None
+        if not plan.bare:
+            error = self._sound(session, checked, Found())
+            if error is not None:
+                return Refusal(error)
+        return self._decided(checked, self._decide(self._document(session, checked, None)))
+
+    async def admit(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal:
+        """Admit a proposal, looking up what is needed."""
+        checked = self._checked(session, proposal, key)
+        if isinstance(checked, Refusal):
+            return checked
+        found = Found()
+        error = await self._look(session, checked, found)
+        if error is not None:
+            return Refusal(error)
+        for name in self._asked(checked.plan):
+            try:
+                found.facts[name], recorded = await self._lookups.ask(
+                    self._lookups.facts, name, dict(checked.call.arguments), session.principal
+                )
+                found.records.append(recorded)
+            except Unknown:  # the policy says no to a fact that it needs and has not
+                continue
+        document = self._document(session, checked, found)
+        decision = await self._decide_async(document) if self._waits else self._decide(document)
+        checked.found = found
+        return self._decided(checked, decision)
+
+    def blocking(self, session: RunSession, proposal: Proposal) -> Ticket | Refusal:
+        """Admit without waiting: what would have to wait counts as unknown, which is a no."""
+        checked = self._checked(session, proposal, None)
+        if isinstance(checked, Refusal):
+            return checked
+        found, who, asks = Found(), session.principal, self._lookups
+        error = None
+        try:
+            for asked in checked.plan.semantics.reads:
+                found.reads[asked], _ = asks.ask_now(
+                    asks.readers, asked.reader, _subject(checked, asked), who
+                )
+        except Unknown as unknown:
+            error = unavailable(unknown.name)
+        error = error or self._meaningful(session, checked, found)
+        if error is None:
+            for argument, kind, name in named_resources(checked.call.contract, checked.call.arguments):
+                if kind in checked.plan.owned:
+                    try:
+                        owner, _ = asks.ask_now(asks.owners, kind, {"name": name, "argument": argument}, who)
+                    except Unknown:
+                        owner = None
+                    found.owners[kind, name] = _owner(owner)
+            error = self._permitted(session, checked, found)
+        if error is not None:
+            return Refusal(error)
+        for fact in self._asked(checked.plan):
+            try:
+                found.facts[fact], _ = asks.ask_now(asks.facts, fact, dict(checked.call.arguments), who)
+            except Unknown:
+                continue
+        return self._decided(checked, self._decide(self._document(session, checked, found)))
+
+    async def again(self, session: RunSession, ticket: Ticket) -> Ticket | Refusal:
+        """Take a ticket through layers 2 to 5 once more, as when its approval is used or it is sent again."""
+        fresh = Ticket(ticket.call, ticket.entry, ticket.plan, ticket.key, ticket.fingerprint)
+        if self._killed(session, fresh):
+            return Refusal(refusals.killed())
+        found = Found()
+        error = await self._look(session, fresh, found)
+        if error is not None:
+            return Refusal(error)
+        for name in self._asked(fresh.plan):
+            try:
+                found.facts[name], _ = await self._lookups.ask(
+                    self._lookups.facts, name, dict(fresh.call.arguments), session.principal
+                )
+            except Unknown:
+                continue
+        document = self._document(session, fresh, found)
+        fresh.found = found
+        return self._decided(
+            fresh, await self._decide_async(document) if self._waits else self._decide(document)
+        )
+
+    # layer 1
+
+    def _checked(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal:
+        entry = session.catalogue.find(proposal.name)
+        if entry is None:
+            return Refusal(proposal.fault or unknown_tool(session.catalogue, proposal.name))
+        call = check(entry, proposal)
+        if isinstance(call, CallError):
+            return Refusal(call)
+        ticket = self.ticket(session, entry, call, key)
+        if ticket.plan.needs_key and key is None:
+            return Refusal(refusals.key_needed(call.contract.name))
+        if self.killed and self._killed(session, ticket):
+            return Refusal(refusals.killed())
+        return ticket
+
+    def ticket(self, session: RunSession, entry: Entry, call: ValidCall, key: str | None) -> Ticket:
+        """Return the names that a valid call goes by."""
+        contract, proposal, tenant = call.contract, call.proposal, session.principal.tenant
+        if key is not None:
+            name = caller_key(tenant, session.principal.user, key)
+        elif contract.natural_key:
+            name = natural_key(tenant, contract.name, contract.natural_key, call.arguments)
+        else:
+            name = runtime_key(tenant, session.run_id, proposal.step_id, proposal.ordinal)
+        mark = self._fingerprints.of(contract.name, call.canonical)
+        return Ticket(call, entry, self._plans.of(contract), name, mark)
+
+    def _killed(self, session: RunSession, ticket: Ticket) -> bool:
+        stops = (*ticket.plan.stops, session.stop)
+        return not self.killed.isdisjoint(stops)
+
+    # layers 2 and 3
+
+    async def _look(self, session: RunSession, ticket: Ticket, found: Found) -> CallError | None:
+        """Look up what layers 2 and 3 need, and check them."""
+        plan, who, asks = ticket.plan, session.principal, self._lookups
+        try:
+            for asked in plan.semantics.reads:
+                found.reads[asked], recorded = await asks.ask(
+                    asks.readers, asked.reader, _subject(ticket, asked), who
+                )
+                found.records.append(recorded)
+        except Unknown as unknown:
+            return unavailable(unknown.name)
+        error = self._meaningful(session, ticket, found)
+        if error is not None:
+            return error
+        for argument, kind, name in named_resources(ticket.call.contract, ticket.call.arguments):
+            if kind not in plan.owned or (kind, name) in found.owners:
+                continue
+            try:
+                owner, recorded = await asks.ask(asks.owners, kind, {"name": name, "argument": argument}, who)
+                found.records.append(recorded)
+            except Unknown:
+                owner = None
+            found.owners[kind, name] = _owner(owner)
+        return self._permitted(session, ticket, found)
+
+    def _sound(self, session: RunSession, ticket: Ticket, found: Found) -> CallError | None:
+        return self._meaningful(session, ticket, found) or self._permitted(session, ticket, found)
+
+    def _meaningful(self, session: RunSession, ticket: Ticket, found: Found) -> CallError | None:
+        if not ticket.plan.semantics.bound:
+            return None
+        facts = Facts(
+            ticket.call.arguments,
+            session.principal,
+            self._clock.now(),
+            session.purpose,
+            session.intent,
+            found.reads,
+            session.memory.seen,
+        )
+        try:
+            return ticket.plan.semantics.check(facts)
+        except Exception:  # a validator that fails has not found the call sound
+            return unavailable("The check of this call failed: something")
+
+    def _permitted(self, session: RunSession, ticket: Ticket, found: Found) -> CallError | None:
+        contract = ticket.call.contract
+        if not (contract.scopes or contract.resources):
+            return None
+        return authorised(contract, ticket.call.arguments, session.principal, found.owners)
+
+    # layers 4 and 5
+
+    def _asked(self, plan: Plan) -> tuple[str, ...]:
+        if self._needs is None:
+            return ()
+        needed: tuple[str, ...] = self._needs(plan.contract.name)
+        return needed
+
+    def _document(self, session: RunSession, ticket: Ticket, found: Found | None) -> PolicyInput:
+        call, plan, budget, memory = ticket.call, ticket.plan, session.budget, session.memory
+        contract, proposal, now = call.contract, call.proposal, self._clock.now()
+        return PolicyInput(
+            tool=contract.name,
+            risk=contract.risk,
+            arguments=call.arguments,
+            actor=session.principal,
+            purpose=session.purpose,
+            intent=session.intent,
+            run_id=session.run_id,
+            repaired=proposal.repaired,
+            coerced=bool(call.coerced),
+            tainted_run=memory.tainted,
+            calls_before=budget.calls,
+            calls_of_tool=budget.calls_of(contract.name),
+            time=now,
+            step=proposal.step_id,
+            info=plan.info,
+            resources=() if not contract.resources else _resources(session, ticket, found),
+            facts=_NOTHING if found is None else found.facts,
+            risk_facts=risk_facts(
+                plan.info.risk_facts,
+                contract.risk,
+                call.arguments,
+                now=now,
+                hours=self._hours,
+                repaired=proposal.repaired,
+            ),
+            history=memory.history,
+            budget=NO_BUDGET if not budget.bounded else _budget(session, self._clock.monotonic()),
+        )
+
+    def _decide(self, document: PolicyInput) -> Decision:
+        try:
+            decision = self._policy.decide(document)
+        except Exception:  # a policy that fails is a policy that says no
+            return self._policy_failed()
+        return self._weighed(decision, document)
+
+    async def _decide_async(self, document: PolicyInput) -> Decision:
+        decide: Any = self._policy
+        try:
+            decision = await decide.decide_async(document)
+        except Exception:  # as above
+            return self._policy_failed()
+        return self._weighed(decision, document)
+
+    def _weighed(self, given: Any, document: PolicyInput) -> Decision:
+        if type(given) is Decision and given.decision in _VERDICTS and given.reasons:
+            return floored(given, document)
+        if inspect.iscoroutine(given):
+            given.close()
+        return self._policy_failed()
+
+    def _policy_failed(self) -> Decision:
+        return Decision("deny", ("POLICY_ERROR",), None, self._policy.version)
+
+    @staticmethod
+    def _decided(ticket: Ticket, decision: Decision) -> Ticket | Refusal:
+        if decision.decision == "deny":
+            return Refusal(refusals.denied(decision), decision)
+        ticket.decision = decision
+        return ticket
+
+
+def _subject(ticket: Ticket, asked: ReadAsked) -> dict[str, Any]:
+    arguments = ticket.call.arguments
+    return {name: arguments.get(name) for name in asked.subject}
+
+
+def _owner(answer: Any) -> str:
+    """Return the tenant that a look-up found; whatever is no name is nobody that could be asked about."""
+    return answer if isinstance(answer, str) else ""
+
+
+def _resources(session: RunSession, ticket: Ticket, found: Found | None) -> tuple[ResourceFacts, ...]:
+    owners: Mapping[tuple[str, str], str] = {} if found is None else found.owners
+    contract, who = ticket.call.contract, session.principal
+    return tuple(
+        ResourceFacts(
+            kind, name, owners.get((kind, name)) or owner_of(contract, argument, name, who), argument
+        )
+        for argument, kind, name in named_resources(contract, ticket.call.arguments)
+    )
+
+
+def _budget(session: RunSession, now: float) -> BudgetFacts:
+    budget = session.budget
+    return BudgetFacts(
+        budget.calls,
+        None if budget.max_calls is None else budget.max_calls - budget.calls,
+        budget.cost,
+        None if budget.max_cost is None else budget.max_cost - budget.cost,
+        budget.tokens,
+        None if budget.max_tokens is None else budget.max_tokens - budget.tokens,
+        budget.remaining(now),
+    )

@@ -1,0 +1,70 @@
+"""Circuit breakers: an upstream that keeps failing is left alone for a while, then tried with one call."""
+
+from typing import Final
+
+from gerbang.values import CallError, Contract
+
+_FAILURES: Final = 5
+_OPEN_S: Final = 30.0
+_COUNTED: Final = frozenset({"timeout", "transient_network_error", "upstream_error"})
+
+
+class _Circuit:
+    __slots__ = ("failures", "opened", "trying")
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.opened: float | None = None
+        self.trying = False
+
+
+class Breakers:
+    """One circuit for each upstream. `now` is a monotonic time in seconds.
+
+    Closed: calls pass. After five failures in a row it opens for 30 seconds: calls are refused. Then one
+    call is let through (half open); if it succeeds the circuit closes, else it opens again.
+    """
+
+    def __init__(self) -> None:
+        self._circuits: dict[str, _Circuit] = {}
+
+    def refused(self, contract: Contract, now: float) -> CallError | None:
+        """Return why the upstream is left alone now, or None. A call that passes must be `noted`."""
+        if not self._circuits:
+            return None
+        circuit = self._circuits.get(upstream_of(contract))
+        if circuit is None or circuit.opened is None:
+            return None
+        left = circuit.opened + _OPEN_S - now
+        if left <= 0 and not circuit.trying:
+            circuit.trying = True
+            return None
+        return CallError(
+            "transient_network_error",
+            "CIRCUIT_OPEN",
+            "This service has failed several times in a row, so it is left alone for a while.",
+            recoverable=True,
+            suggested_fix="Try again after the wait, or finish with what is known.",
+            retry_after_ms=max(1_000, int(left * 1_000)),
+        )
+
+    def noted(self, contract: Contract, error: CallError | None, now: float) -> None:
+        """Count the outcome of a call."""
+        failed = error is not None and error.error_type in _COUNTED
+        if not failed and not self._circuits:
+            return
+        name = upstream_of(contract)
+        if not failed:
+            self._circuits.pop(name, None)
+            return
+        circuit = self._circuits.setdefault(name, _Circuit())
+        circuit.failures += 1
+        circuit.trying = False
+        if circuit.failures >= _FAILURES:
+            circuit.opened = now
+
+
+def upstream_of(contract: Contract) -> str:
+    """Return what fails together: the service that a contract names, or the tool alone."""
+    named = contract.annotations.get("upstream")
+    return named if isinstance(named, str) else contract.name

@@ -1,0 +1,147 @@
+"""From a grant to an outcome: the intent on record, the attempts that the retry matrix allows, the end."""
+
+import asyncio
+import contextlib
+import random
+from typing import Any
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from gerbang.approval.grant import AuthorisedCall, renewed
+from gerbang.errors import StoreError
+from gerbang.ledger.retry import next_step, wait_ms
+from gerbang.ports import Clock
+from gerbang.runtime import refusals
+from gerbang.runtime.admission import Admission
+from gerbang.runtime.approvals import Verdict
+from gerbang.runtime.breaker import Breakers
+from gerbang.runtime.executor import Execution, Executor
+from gerbang.runtime.records import Records
+from gerbang.runtime.session import RunSession
+from gerbang.runtime.ticket import Refusal, Ticket
+from gerbang.values import CallError, Outcome, Result
+from gerbang.values.record import CallRow, RunState
+
+
+class Stopped(Struct, frozen=True, gc=False):
+    """Nothing ran: why, or the row of the call that holds the key."""
+
+    error: CallError | None = None
+    taken: CallRow | None = None
+
+
+class Dispatch:
+    """Runs granted calls. One instance for a gate."""
+
+    def __init__(self, *, executor: Executor, records: Records, admission: Admission, clock: Clock) -> None:
+        self._executor = executor
+        self._records = records
+        self._admission = admission
+        self._clock = clock
+        self._breakers = Breakers()
+        self._late: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def run(
+        self,
+        session: RunSession,
+        ticket: Ticket,
+        grant: AuthorisedCall,
+        verdict: Verdict | None = None,
+        over: CallRow | None = None,
+    ) -> Result | Stopped:
+        """Record the intent, run, record the outcome. `over` is a lost attempt whose place the call takes.
+
+        Raises StoreError, and CancelledError after the outcome is on record.
+        """
+        open_circuit = self._breakers.refused(ticket.call.contract, self._clock.monotonic())
+        if open_circuit is not None:
+            return Stopped(open_circuit)
+        started = self._clock.now()
+        attempt = 1 if over is None else over.attempt + 1
+        row, committed = await self._records.dispatched(session, ticket, attempt, started, verdict, over)
+        if not committed.written:
+            if committed.taken is not None:
+                return Stopped(taken=committed.taken)
+            return Stopped(refusals.not_committed(committed))
+        seconds = self._time_for(session, ticket)
+        cancelled: asyncio.CancelledError | None = None
+        lates: list[asyncio.Future[Any]] = []
+        try:
+            row, execution = await self._attempts(session, ticket, grant, row, seconds, lates)
+        except asyncio.CancelledError as caught:  # the outcome is recorded first, then the task ends
+            cancelled = caught
+            if session.closing is not None:
+                session.closing = replace(session.closing, state=RunState.CANCELLED)
+            read = ticket.call.contract.risk.is_read
+            execution = Execution(Outcome("FAILED" if read else "UNCERTAIN", error=refusals.cancelled(read)))
+        result = await self._records.finished(session, ticket, row, execution, started, verdict)
+        for late in lates:
+            self._watch(session, ticket, row, late)
+        if cancelled is not None:
+            raise cancelled
+        return result
+
+    async def _attempts(
+        self,
+        session: RunSession,
+        ticket: Ticket,
+        grant: AuthorisedCall,
+        row: CallRow,
+        seconds: float,
+        lates: list["asyncio.Future[Any]"],
+    ) -> tuple[CallRow, Execution]:
+        """Run the call, and again as often as the matrix lets it, inside its own time."""
+        contract, until = ticket.call.contract, self._clock.monotonic() + seconds
+        while True:
+            execution = await self._executor.run(grant, ticket.entry, seconds, lates.append)
+            error = execution.outcome.error
+            self._breakers.noted(contract, error, self._clock.monotonic())
+            if error is None or lates or next_step(contract, error, row.attempt) != "retry":
+                return row, execution
+            asked = error.retry_after_ms
+            wait = wait_ms(contract, row.attempt, random.random(), None if asked is UNSET else asked)  # noqa: S311
+            if self._clock.monotonic() + wait / 1000 >= until:
+                return row, execution
+            await asyncio.sleep(wait / 1000)
+            again = await self._admission.again(session, ticket)
+            if isinstance(again, Refusal):
+                return row, execution
+            new = renewed(grant, again.decision, row.attempt + 1)
+            if new is None:
+                return row, execution
+            retried = await self._records.retried(session, ticket, row, self._clock.now())
+            if retried is None:
+                return row, execution
+            grant, row, seconds = new, retried, max(0.0, until - self._clock.monotonic())
+
+    def _watch(self, session: RunSession, ticket: Ticket, row: CallRow, late: "asyncio.Future[Any]") -> None:
+        """Resolve the UNCERTAIN call when its work comes back after all."""
+
+        async def resolve() -> None:
+            execution = self._executor.late_result(late, ticket.entry)
+            if execution is not None:
+                with contextlib.suppress(StoreError):  # closed meanwhile: UNCERTAIN stands
+                    await self._records.resolved(session, ticket, row, execution)
+
+        def back(_: object) -> None:
+            if self._closed:
+                return
+            task = asyncio.ensure_future(resolve())
+            self._late.add(task)
+            task.add_done_callback(self._late.discard)
+
+        late.add_done_callback(back)
+
+    async def aclose(self) -> None:
+        """Let what is being resolved be written; nothing later is."""
+        self._closed = True
+        if self._late:
+            await asyncio.wait(self._late)
+
+    def _time_for(self, session: RunSession, ticket: Ticket) -> float:
+        """Return the seconds that the call may take: its own time-out, or what the run has left."""
+        timeout = ticket.call.contract.timeout_s
+        left = session.budget.remaining(self._clock.monotonic())
+        return timeout if left is None or timeout <= left else max(0.0, left)
