@@ -143,3 +143,13 @@ def test_the_version_is_that_of_what_decides(tmp_path: Path) -> None:
         version("g", {"p.rego": GOOD, "sub/data.json": "{}"}),
     ]
     assert len({first, *others}) == len(others) + 1
+
+
+def test_the_facts_that_a_bundle_reads_are_known(tmp_path: Path) -> None:
+    text = HEAD + (
+        f'decision := {ALLOW} if {{ input.facts["diff.files_changed"] <= 20; known }}\n'
+        'known if { some x in ["a"]; input.facts[x]; input.facts.plain; not input.facts[`raw`].deep.er }\n'
+    )
+    policy = RegoPolicy.open(rego(tmp_path, text))
+    assert policy.needs("any.tool.v1") == ("diff.files_changed", "plain", "raw")
+    policy.close()

@@ -9,6 +9,7 @@ import contextlib
 import ipaddress
 import math
 import threading
+from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -49,11 +50,14 @@ class OpaPolicy:
     close it with `aclose` in the one that decides.
     """
 
-    def __init__(self, url: str, *, token: str | None = None, timeout_s: float = DECISION_S) -> None:
+    def __init__(
+        self, url: str, *, token: str | None = None, timeout_s: float = DECISION_S, facts: Iterable[str] = ()
+    ) -> None:
         self._url = url
         self._token = token
         self._timeout_s = timeout_s
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+        self._facts = tuple(facts)
         self._slots = threading.Semaphore(_BLOCKING_AT_ONCE)
         self._version = _version(url, {})
         self._closed = False
@@ -66,12 +70,14 @@ class OpaPolicy:
         secrets: Secrets | None = None,
         token_name: str | None = None,
         timeout_s: float = DECISION_S,
+        facts: Iterable[str] = (),
     ) -> "OpaPolicy":
         """Return the policy behind `url`. Nothing is sent yet.
 
         `token_name` is the secret that holds the bearer token; without a name DEFAULT_TOKEN is used, if it
         is set. A token goes to this origin only, and only over TLS or within this machine. `timeout_s`
-        bounds one decision, in seconds. Raises ConfigError.
+        bounds one decision, in seconds. `facts` are the facts that its rules read: nobody here can see
+        them. Raises ConfigError.
         """
         if not math.isfinite(timeout_s) or timeout_s <= 0:
             raise ConfigError(f"The time-out of a policy is a number of seconds above 0, not {timeout_s}.")
@@ -87,12 +93,16 @@ class OpaPolicy:
                 )
             if not private:
                 raise ConfigError("A token goes to a policy server only over https, or within this machine.")
-        return cls(url, token=token, timeout_s=timeout_s)
+        return cls(url, token=token, timeout_s=timeout_s, facts=facts)
 
     @property
     def version(self) -> str:
         """Digest of the URL, and of the bundles that the server said it decides by, once it has said so."""
         return self._version
+
+    def needs(self, tool: str) -> tuple[str, ...]:
+        """Return the names of the facts that have to be resolved before a call is decided."""
+        return self._facts
 
     def decide(self, document: PolicyInput) -> Decision:
         """Return the decision for one call. Blocks, at most a little longer than a decision may take."""

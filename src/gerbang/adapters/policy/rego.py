@@ -4,7 +4,7 @@ import asyncio
 import importlib.util
 import math
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import orjson
@@ -28,8 +28,11 @@ class RegoPolicy:
     `POLICY_TIMEOUT` or `POLICY_UNDEFINED`.
     """
 
-    def __init__(self, bundle: Bundle, nursery: Nursery, decision_s: float) -> None:
+    def __init__(
+        self, bundle: Bundle, nursery: Nursery, decision_s: float, facts: Iterable[str] = ()
+    ) -> None:
         self.bundle = bundle
+        self._facts = tuple(facts)
         self._decision_s = decision_s
         self._nursery = nursery
         self._lines: dict[asyncio.AbstractEventLoop, RegoLine] = {}
@@ -64,7 +67,7 @@ class RegoPolicy:
         if hello.faults or not hello.ready:
             process.kill()
             raise PolicyError(told(hello.faults) or f"{path}: the policy cannot be loaded.")
-        policy = cls(bundle, nursery, timeout_s)
+        policy = cls(bundle, nursery, timeout_s, hello.facts)
         policy._blocking.adopt(process)
         return policy
 
@@ -72,6 +75,13 @@ class RegoPolicy:
     def version(self) -> str:
         """Digest of the bundle's files and entry point."""
         return self.bundle.version
+
+    def needs(self, tool: str) -> tuple[str, ...]:
+        """Return the names of the facts that have to be resolved before a call is decided.
+
+        These are the names below `input.facts` that the bundle reads, whatever the tool.
+        """
+        return self._facts
 
     def decide(self, document: PolicyInput) -> Decision:
         """Return the decision for one call. Blocks, at most for the time that a decision may take."""

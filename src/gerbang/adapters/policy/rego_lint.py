@@ -44,6 +44,31 @@ def lint(modules: list[dict[str, Any]], data: Mapping[str, Any], entry: str, kno
     return sorted(dict.fromkeys(faults))
 
 
+def facts_read(modules: list[dict[str, Any]]) -> list[str]:
+    """Return the names below `input.facts` that a bundle reads: `input.facts["repository.visibility"]`."""
+    found: set[str] = set()
+    left: list[Any] = [module["ast"]["rules"] for module in modules]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left.extend(item)
+        elif isinstance(item, dict):
+            for kind, body in item.items():
+                if kind in ("RefDot", "RefBrack") and _chain(body["refr"], whole=True) == (
+                    "input",
+                    "facts",
+                ):
+                    name = body["field"][1] if kind == "RefDot" else _text(body["index"])
+                    found.update([name] if name else [])
+                left.append(body)
+    return sorted(found)
+
+
+def _text(node: dict[str, Any]) -> str | None:
+    body = node.get("String") or node.get("RawString")
+    return None if body is None else str(body["value"])
+
+
 class _Rule:
     """One rule or default: its full name, its place, and the references inside it."""
 

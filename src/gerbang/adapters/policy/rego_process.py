@@ -165,10 +165,11 @@ class Nursery:
 
 
 class Hello(msgspec.Struct):
-    """A worker's first line."""
+    """A worker's first line. `facts` are the facts that the bundle reads."""
 
     ready: bool = False
     sealed: bool = False
+    facts: list[str] = []
     faults: list[tuple[str, int, int, str]] = []
 
 
