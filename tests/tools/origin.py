@@ -79,9 +79,11 @@ class Script:
         self.url = ""
         self.heads: list[str] = []
         self.sent = 0
+        self.open = 0
         self.gone = asyncio.Event()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open += 1
         try:
             self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
             for step in self.steps:
@@ -102,6 +104,7 @@ class Script:
         finally:
             self.gone.set()
             writer.close()
+            self.open -= 1
 
 
 @asynccontextmanager
@@ -114,6 +117,8 @@ async def playing(*steps: bytes | str) -> AsyncIterator[Script]:
         yield script
     finally:
         server.close()
+        while script.open:
+            await asyncio.sleep(0.005)
         await server.wait_closed()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import gerbang as g
+from gerbang.adapters.tools.contract_files import load_contracts
 from gerbang.adapters.tools.http_file import read_tools
 from tests.tools.origin import definition, write
 
@@ -219,3 +220,48 @@ def test_what_a_person_is_shown(tmp_path: Path) -> None:
         '{"k":"[redacted]","n":1}',
     ]
     assert repr(tool) == "<tool the_tool: PUT https://api.example.com:443>"
+
+
+def test_a_request_as_the_body_of_a_contract(tmp_path: Path) -> None:
+    path = tmp_path / "notes.yaml"
+    path.write_text(
+        "name: notes.read.v1\nrisk: read_external\ndescription: Reads a note.\n"
+        "parameters: {type: object, properties: {id: {type: string}, k: {type: string}}, required: [id]}\n"
+        f"http: {{url: '{URL}/{{id}}', method: GET, headers: {{A: '${{secret:KEY}}', B: '{{k}}'}}}}\n"
+    )
+    (tool,) = load_contracts(path)
+    assert (tool.contract.secrets, tool.contract.sensitive) == (("KEY",), {"k"})
+    assert tool.show_request({"id": "x", "k": "hush"}).startswith("GET https://api.example.com:443/items/x")
+    path.write_text(path.read_text().replace("{id}", "{idd}"))
+    with pytest.raises(g.ContractError, match=r"http.url: \{idd\} is not one of the parameters"):
+        load_contracts(path)
+    path.write_text(path.read_text().replace("method:", "metod:"))
+    with pytest.raises(g.ContractError, match=r"http.metod: there is no such field; did you mean 'method'"):
+        load_contracts(path)
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "value"),
+    [
+        ({"timeout_ms": 2_500}, "timeout_s", 2.5),
+        ({"honours_key": True}, "honours_key", True),
+        ({"idle_timeout_s": 3}, "idle_timeout_s", 3.0),
+        ({"side_effects": {"kind": "row_changed", "reversible": "yes"}}, "side_effects.reversible", "yes"),
+        ({"retry": {"max_attempts": 2}}, "retry.max_attempts", 2),
+        ({"control": ["id"]}, "control", {"id"}),
+        ({"deprecated": True}, "deprecated", True),
+    ],
+)
+def test_every_field_of_a_contract_may_stand_there(
+    tmp_path: Path, more: dict[str, Any], field: str, value: Any
+) -> None:
+    found: Any = g.load_tools(write(tmp_path, definition(URL, "PUT", **more)))[0].contract
+    for name in field.split("."):
+        found = getattr(found, name)
+    assert found == value
+
+
+@pytest.mark.parametrize("field", ["secrets", "body", "runtime_fields", "key_argument", "python", "http"])
+def test_fields_that_are_not_for_a_file_of_tools(tmp_path: Path, field: str) -> None:
+    with pytest.raises(g.ContractError, match=f"{field}: there is no such field"):
+        g.load_tools(write(tmp_path, {**definition(URL), field: []}))

@@ -31,6 +31,7 @@ _FORMS: Final = (
     "[::1]:8080, 10.0.0.0/8, 10.0.0.0/8:8080"
 )
 _LABEL: Final = re.compile(r"[a-z0-9_-]{1,63}")
+_AUTHORITY: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:]*)(?::[0-9]*)?")
 _NUMBER: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)")
 _LOCALHOST: Final = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 
@@ -153,6 +154,8 @@ def read_place(url: str) -> Place:
         raise EgressRefused(f"the URL begins with {scheme[:20] or 'nothing'}: instead of http: or https:")
     if "@" in parts.netloc:
         raise EgressRefused("the URL holds a user name or password")
+    if not _AUTHORITY.fullmatch(parts.netloc):
+        raise EgressRefused("the URL has no valid host or port")
     if port == 0:
         raise EgressRefused("the URL has the port 0")
     return Place(scheme, _host(host), port or DEFAULT_PORTS[scheme])
@@ -169,7 +172,7 @@ class Hop:
         self.refused: EgressRefused | None = None
 
 
-reaching: ContextVar[Hop] = ContextVar("reaching")
+reaching: ContextVar[Hop | None] = ContextVar("reaching", default=None)
 """The request that is being made in this context; the socket factory goes by it."""
 
 
@@ -179,7 +182,7 @@ def guarded_socket(info: tuple[Any, ...]) -> socket.socket:
     Raises EgressRefused, also when nothing says which request the connection is for.
     """
     family, kind, proto, _, sockaddr = info
-    hop = reaching.get(None)
+    hop = reaching.get()
     if hop is None or family not in (socket.AF_INET, socket.AF_INET6):
         raise EgressRefused("the connection belongs to no request of a tool")
     address = read_address(str(sockaddr[0]))

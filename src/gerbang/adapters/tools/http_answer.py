@@ -164,6 +164,7 @@ class _Inflate:
         self._fed = False
 
     def __call__(self, chunk: bytes, limit: int) -> tuple[bytes, bool]:
+        ended, self._fed = not chunk, self._fed or bool(chunk)
         if self._inflate is None:
             self._head += chunk
             if len(self._head) < 2 and chunk:
@@ -173,13 +174,12 @@ class _Inflate:
             self._inflate = zlib.decompressobj(zlib.MAX_WBITS if plain else -zlib.MAX_WBITS)
             chunk, self._head = self._head, b""
         try:
-            return self._step(chunk, limit)
+            return self._step(chunk, limit, ended)
         except zlib.error:
             raise BrokenBody("the answer's compressed body is damaged") from None
 
-    def _step(self, chunk: bytes, limit: int) -> tuple[bytes, bool]:
+    def _step(self, chunk: bytes, limit: int, ended: bool) -> tuple[bytes, bool]:
         out: list[bytes] = []
-        ended, self._fed = not chunk, self._fed or bool(chunk)
         while limit > 0 and not self._inflate.eof:
             data = self._inflate.decompress(chunk, limit)
             out.append(data)

@@ -26,6 +26,7 @@ class HttpTool:
     """Implements `gerbang.ports.Tool`. Tools of one file share a pool.
 
     `notes` says what should be better about the definition; it is for the operator, not for the model.
+    `defined_by` is `file` for definitions that the operator keeps, `request` for those that were sent.
     """
 
     blocking = False
@@ -37,10 +38,12 @@ class HttpTool:
         pool: HttpPool,
         egress: Egress,
         notes: tuple[str, ...] = (),
+        defined_by: str = "file",
     ) -> None:
         self.contract = contract
         self.definition = definition
         self.notes = notes
+        self.defined_by = defined_by
         self._pool = pool
         self._egress = egress
 

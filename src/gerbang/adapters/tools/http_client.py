@@ -47,6 +47,7 @@ class HttpClient:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._users = 0
         self._closing = False
+        self._closer: asyncio.Future[None] | None = None
 
     @asynccontextmanager
     async def fetch(
@@ -67,8 +68,10 @@ class HttpClient:
             if response is not None:
                 response.release() if response.content.at_eof() else response.close()
             self._users -= 1
-            if self._closing and not self._users:
-                await self.aclose()
+            if (
+                self._closing and not self._users
+            ):  # in a task of its own: this may be a coroutine being closed
+                self._closer = asyncio.ensure_future(self.aclose())
 
     async def aclose(self) -> None:
         """Close the connections once no call uses them. May be called again; a later call opens new ones."""
@@ -117,7 +120,7 @@ class HttpClient:
         attempt: Attempt,
         idle_s: float,
     ) -> aiohttp.ClientResponse:
-        token = reaching.set(hop)
+        reaching.set(hop)
         try:
             hop.egress.check_place(hop.place)
             return await self._session(attempt.reads).request(
@@ -134,7 +137,9 @@ class HttpClient:
                 raise hop.refused from None
             raise
         finally:
-            reaching.reset(token)
+            reaching.set(
+                None
+            )  # a token would bind this to one context, and a body may be closed from another
 
     def _session(self, reads: bool) -> aiohttp.ClientSession:
         """Return the session for reads, or that for all else.

@@ -16,6 +16,8 @@ from msgspec import Struct
 from gerbang.adapters.tools.egress import EgressRefused, Place, read_place
 from gerbang.adapters.tools.http_template import BadTemplate, Pieces, Slot, pieces, slots
 
+REQUEST_FIELDS: Final = ("url", "method", "headers", "header_only")
+"""Fields of a definition that say what to send."""
 READS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 """Verbs that change nothing (RFC 9110, 9.2.1): without a class of their own such tools are read_external."""
 IN_QUERY: Final = READS | {"DELETE"}

@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from gerbang.adapters.tools.egress import Egress, own_place
 from gerbang.adapters.tools.http_body import HttpTool
-from gerbang.adapters.tools.http_definition import BadField, advice, read_definition
+from gerbang.adapters.tools.http_definition import REQUEST_FIELDS, BadField, advice, read_definition
 from gerbang.adapters.tools.http_pool import HttpPool
 from gerbang.adapters.tools.http_template import nearest
 from gerbang.contract.build import make_contract
+from gerbang.contract.document import ContractDocument
 from gerbang.errors import ConfigError, ContractError
 
 TIMEOUT_S: Final = 15.0
@@ -28,20 +29,11 @@ MAX_FILE_BYTES: Final = 4_194_304
 MAX_TOOLS: Final = 1_000
 
 _LOG: Final = logging.getLogger("gerbang.tools")
-_REQUEST: Final = ("url", "method", "headers", "header_only")
-_CONTRACT: Final = (
-    *(
-        "risk",
-        "returns",
-        "timeout_s",
-        "result_max_chars",
-        "natural_key",
-        "sensitive",
-        "intents",
-        "cost_units",
-    ),
-)
-_FIELDS: Final = ("name", "description", "parameters", *_REQUEST, *_CONTRACT)
+_OWN: Final = frozenset(
+    {"runtime_fields", "key_argument", "secrets", "body"}
+)  # of functions, or worked out here
+_KNOWN: Final = frozenset(ContractDocument.__struct_fields__) - _OWN
+_FIELDS: Final = (*REQUEST_FIELDS, *sorted(_KNOWN))
 
 
 def load_tools(
@@ -140,30 +132,27 @@ def make_tool(
     if not isinstance(properties, dict):
         raise BadField("parameters", 'parameters must be a JSON Schema with "type": "object"')
     definition = read_definition(entry, properties, may_name_secrets=may_name_secrets)
-    known = {name: entry[name] for name in _CONTRACT if name in entry}
+    known: dict[str, Any] = {name: value for name, value in entry.items() if name in _KNOWN}
     known.setdefault("risk", "read_external" if definition.reads else "write_external")
-    known.setdefault("timeout_s", timeout_s)
-    hidden = known.pop("sensitive", ())
+    if "timeout_ms" not in known:
+        known.setdefault("timeout_s", timeout_s)
+    hidden = known.get("sensitive", ())
     if not isinstance(hidden, list | tuple) or not all(isinstance(name, str) for name in hidden):
         raise BadField("sensitive", "sensitive must be a list of names of parameters")
-    contract = make_contract(
-        name=entry["name"],
-        description=entry["description"],
-        parameters=parameters,
-        sensitive=sorted({*hidden, *definition.header_arguments}),
-        secrets=definition.secrets,
-        origin=where,
-        annotations={
-            "http": {
-                "method": definition.verb,
-                "origin": definition.place.origin,
-                "request": definition.digest,
-            }
-        },
-        **known,
-    )
+    written = known.get("annotations", {})
+    known |= {
+        "parameters": parameters,
+        "sensitive": sorted({*hidden, *definition.header_arguments}),
+        "secrets": definition.secrets,
+        "body": definition.digest,
+    }
+    if isinstance(written, dict):
+        request = {"method": definition.verb, "origin": definition.place.origin}
+        known["annotations"] = {**written, "http": request}
+    contract = make_contract(origin=where, **known)
     allowed = own_place(definition.place, trusted=trusted) if egress is None else egress
-    return HttpTool(contract, definition, pool, allowed, tuple(advice(definition)))
+    notes = tuple(advice(definition))
+    return HttpTool(contract, definition, pool, allowed, notes, "file" if trusted else "request")
 
 
 def _entries(data: bytes, origin: str) -> list[Any]:
