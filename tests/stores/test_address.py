@@ -25,8 +25,10 @@ from .helpers import opened, run
         ("sqlite:a\x00b", "`sqlite:PATH`"),
         ("SQLITE:x.db", "`sqlite:PATH`"),
         ("mysql://h/d", "'mysql://h/d'"),
-        ("postgresql://ana:hunter2@h/d", "not part of this version"),
-        ("postgres://ana:hunter2@h/d", "not part of this version"),
+        ("postgresql:ana:hunter2@h/d", "`postgresql://USER:PASSWORD@HOST/DATABASE`"),
+        ("postgresql://ana:hunter2@h:port/d", "cannot be read"),
+        ("postgresql://ana:hunter2@h/d?nothing=1", "cannot be read"),
+        ("postgres://ana:hunter2@[h/d", "cannot be read"),
         ("redis://ana:hunter2@h/d", "redis:…"),
     ],
 )

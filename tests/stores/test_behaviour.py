@@ -1,6 +1,7 @@
 """What every store does, run on each of them."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from gerbang.values.record import (
 )
 
 from .helpers import a_run, all_events, approval, call, event, opened, run
+from .server import Server
 
 FULL_RUN = RunRow(
     "r1", "acme", "ana", "running", 1.5, 2.5, "Tanya «apa»?", "Jawab", "embedded:", "local", 3, 0
@@ -454,12 +456,17 @@ def test_a_closed_store_refuses_and_can_be_opened_again(url: str) -> None:
     run(work())
 
 
-def test_secret_keys_differ_between_stores(url: str) -> None:
+def test_secret_keys_differ_between_stores(url: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     async def key_of(address: str) -> bytes:
         async with opened(address) as store:
             return await store.secret_key()
 
-    assert run(key_of(url)) != run(key_of(url if url == "memory:" else f"{url}.other"))
+    other = {"memory": "memory:", "sqlite": f"sqlite:{tmp_path / 'other.db'}"}
+    address = other.get(url.partition(":")[0])
+    if address is None:
+        server: Server = request.getfixturevalue("server")
+        address = server.address(server.new_database())
+    assert run(key_of(url)) != run(key_of(address))
 
 
 LATE = [

@@ -4,19 +4,12 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from gerbang.values.record import Batch, Spend, Take
 
 from .helpers import CHILD_S, a_run, approval, child, event, opened, run
 
 CONTENDER = Path(__file__).parent / "child_contender.py"
 PROCESSES = 4
-
-
-@pytest.fixture(params=["sqlite"])
-def shared(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"sqlite:{tmp_path / 'store.db'}"
 
 
 def test_a_switch_of_another_process_holds_at_once(shared: str) -> None:

@@ -1,6 +1,6 @@
-"""Stores: durable in a SQLite file, or in memory for as long as the process lives. One set of rules.
+"""Stores: a SQLite file, a PostgreSQL database, or memory for as long as the process lives. One set of rules.
 
-The database driver is imported by the first `sqlite:` address, not by importing this package.
+A database driver is imported by the first address that needs it, not by importing this package.
 """
 
 from typing import Final
@@ -12,13 +12,17 @@ from gerbang.ports import Clock, Store
 
 __all__ = ["MemoryStore", "open_store"]
 
-_HOW: Final = "Write `sqlite:PATH`, such as `sqlite:gerbang.db`, or `memory:`."
+_HOW: Final = (
+    "Write `sqlite:PATH`, such as `sqlite:gerbang.db`, "
+    "`postgresql://USER:PASSWORD@HOST/DATABASE`, or `memory:`."
+)
 
 
 def open_store(url: str, clock: Clock | None = None) -> Store:
-    """Return the store at an address, not yet opened: `memory:` or `sqlite:PATH` (`~` is the home folder).
+    """Return the store at an address, not yet opened.
 
-    Leases and limits go by `clock`, the machine's when None.
+    `memory:`, `sqlite:PATH` (`~` is the home folder), or `postgresql://…` with the parameters of libpq.
+    Leases and limits go by `clock`, the machine's when None; on PostgreSQL by the server's.
 
     Raises ConfigError for anything else, with what to write instead.
     """
@@ -32,8 +36,17 @@ def open_store(url: str, clock: Clock | None = None) -> Store:
             from gerbang.adapters.stores.sqlite import SqliteStore
 
             return SqliteStore(path, clock=clock)
-    if colon and scheme in ("postgres", "postgresql"):
-        # Such an address often holds a password: it is not repeated.
-        raise ConfigError(f"PostgreSQL stores are not part of this version. {_HOW}")
+    if scheme in ("postgres", "postgresql") and path.startswith("//"):
+        return _postgres(url)
     shown = repr(url[:MAX_CODE_TEXT]) if "@" not in url else f"{scheme[:20]}:…"
     raise ConfigError(f"The store address {shown} is not known. {_HOW}")
+
+
+def _postgres(url: str) -> Store:
+    try:
+        from gerbang.adapters.stores.postgres import PostgresStore
+    except ImportError as fault:
+        raise ConfigError(
+            "PostgreSQL stores need the driver psycopg. Install it with: pip install 'gerbang[postgres]'"
+        ) from fault
+    return PostgresStore(url)

@@ -4,20 +4,10 @@ import sqlite3
 from typing import Final
 
 from gerbang.adapters.stores import statements
+from gerbang.adapters.stores.heads import Head
 from gerbang.audit.chain import start
 
 _KEPT: Final = 4096
-
-
-class Head:
-    """The end of one run's chain: the run's number in the file, its last event's place and digest."""
-
-    __slots__ = ("digest", "run", "seq")
-
-    def __init__(self, run: int, seq: int, digest: bytes) -> None:
-        self.run = run
-        self.seq = seq
-        self.digest = digest
 
 
 class Heads:

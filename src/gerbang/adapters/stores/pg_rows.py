@@ -1,0 +1,93 @@
+"""Rows on their way into the database: all of a group, one statement a table."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from gerbang.adapters.stores import pg_statements as statements
+from gerbang.adapters.stores.pg_columns import columns, texts
+from gerbang.adapters.stores.pg_connection import Connection
+from gerbang.adapters.stores.pg_heads import PgHeads
+from gerbang.adapters.stores.prepared import KEY, Params, Prepared
+from gerbang.audit.chain import extend
+from gerbang.values.record import CallRow, CallState, Committed, Lease
+
+_STATE: Final = CallRow.__struct_fields__.index("state")
+_RESOLVED: Final = frozenset({CallState.RESOLVED_SUCCEEDED, CallState.RESOLVED_FAILED})
+
+
+class Rows:
+    """Collects what batches write, and writes it."""
+
+    def __init__(self, heads: PgHeads) -> None:
+        self._heads = heads
+        self.claims: list[Params] = []
+        self.calls: list[Params] = []
+        self._runs: list[Params] = []
+        self._answers: list[Params] = []
+        self._approvals: list[Params] = []
+        self._events: list[Params] = []
+
+    def add(self, batch: Prepared, held: Lease | None = None) -> Committed:
+        """Take in all of a batch but its calls. The ends of its chains are known."""
+        if batch.runs:
+            self._runs += batch.runs
+        if batch.answers:
+            self._answers += batch.answers
+        if batch.approvals:
+            self._approvals += batch.approvals
+        seq = 0
+        append = self._events.append
+        for event in batch.events:
+            head = self._heads.of(event.run_id)
+            kind, body = event.kind, event.body
+            head.digest = digest = extend(head.digest, kind, body)
+            head.seq = seq = head.seq + 1
+            append((head.run, seq, kind, body, digest))
+        return Committed(seq, held=held) if held is not None else Committed(seq)
+
+    def write(self, connection: Connection) -> None:
+        """Send it all."""
+        send(connection, statements.CALL, statements.CALL_TYPES, self.calls, 1)
+        note_uncertain(connection, (*self.claims, *self.calls))
+        send(connection, statements.RUN, statements.RUN_TYPES, self._runs, 1)
+        send(connection, statements.ANSWER, statements.ANSWER_TYPES, self._answers, 2)
+        send(connection, statements.APPROVAL, statements.APPROVAL_TYPES, self._approvals, 1)
+        send(connection, statements.EVENT, statements.EVENT_TYPES, self._events, 2)
+
+
+def send(
+    connection: Connection, statement: str, types: Sequence[str], rows: Sequence[Params], width: int
+) -> None:
+    """Run one statement for all rows. The first `width` values of a row are its key.
+
+    A statement may touch a row only once: rows of one key go one after the other.
+    """
+    for wave in _waves(rows, width):
+        connection.execute(statement, columns(types, wave), binary=True)
+
+
+def _waves(rows: Sequence[Params], width: int) -> Iterable[Sequence[Params]]:
+    if len(rows) < 2:
+        return [rows] if rows else []
+    keys = {row[:width] for row in rows}
+    if len(keys) == len(rows):
+        return [rows]
+    waves: list[list[Params]] = []
+    met: dict[Params, int] = {}
+    for row in rows:
+        turn = met[row[:width]] = met.get(row[:width], -1) + 1
+        if turn == len(waves):
+            waves.append([])
+        waves[turn].append(row)
+    return waves
+
+
+def note_uncertain(connection: Connection, calls: Iterable[Params]) -> None:
+    """Keep the list of calls in UNCERTAIN."""
+    states: dict[Any, Any] = {row[KEY]: row[_STATE] for row in calls}
+    uncertain = [key for key, state in states.items() if state == CallState.UNCERTAIN]
+    if uncertain:
+        connection.execute(statements.UNCERTAIN, (texts(uncertain),), binary=True)
+    resolved = [key for key, state in states.items() if state in _RESOLVED]
+    if resolved:
+        connection.execute(statements.CERTAIN, (texts(resolved),), binary=True)

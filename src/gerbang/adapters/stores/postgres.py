@@ -1,0 +1,246 @@
+"""The durable store that several processes on several machines share: one PostgreSQL database."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import LifoQueue
+from typing import Any, Final, TypeVar
+
+import psycopg
+
+from gerbang.adapters.stores import pg_open
+from gerbang.adapters.stores import pg_statements as statements
+from gerbang.adapters.stores.checks import asks, span_of, window
+from gerbang.adapters.stores.pg_columns import row, text
+from gerbang.adapters.stores.pg_connection import Address, Connection
+from gerbang.adapters.stores.pg_fault import is_lost, translate
+from gerbang.adapters.stores.pg_group import PgGroup
+from gerbang.adapters.stores.prepared import Prepared
+from gerbang.adapters.stores.switches import Switches
+from gerbang.adapters.stores.writer import Writer
+from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_row
+from gerbang.errors import StoreError
+from gerbang.values.record import (
+    AnswerRow,
+    ApprovalRow,
+    Batch,
+    CallRow,
+    Committed,
+    EventRow,
+    Kill,
+    Pin,
+    RunRow,
+)
+
+READERS: Final = 4
+"""Connections that read, at most; one more writes."""
+PATIENCE_S: Final = 10.0
+"""How long a commit waits for a server that is away, in seconds."""
+
+Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, EventRow, Kill, Pin)
+
+
+class PostgresStore(Switches):
+    """Records in the schema `gerbang` of a PostgreSQL database, shared by any number of processes.
+
+    One thread writes, a few read; the event loop never waits for the server. A connection that is lost is
+    made anew: `patience_s` bounds the wait. Usable from several event loops of one process. Leases and
+    limits go by the server's clock.
+    """
+
+    immediate = False
+
+    def __init__(self, url: str, *, patience_s: float = PATIENCE_S) -> None:
+        self._address = Address(url)
+        self._patience_s = patience_s
+        self._writer: Writer | None = None
+        self._reading: ThreadPoolExecutor | None = None
+        self._idle: LifoQueue[Connection | None] = LifoQueue()
+        self._key = b""
+        self._opening = threading.Lock()
+
+    async def open(self) -> None:
+        """Connect, create the tables or migrate them forward. Does nothing when it is open.
+
+        Raises StoreUnavailable, StoreBusy, StoreTooNew.
+        """
+        if self._writer is None:
+            await asyncio.to_thread(self._open)
+
+    def _open(self) -> None:
+        with self._opening:
+            if self._writer is not None:
+                return  # a task of another loop was faster
+            try:
+                with contextlib.closing(self._address.connect()) as connection:
+                    self._key = pg_open.prepare(connection, self._address.shown)
+                    pg_open.forget_old_writers(connection)
+            except psycopg.Error as fault:
+                raise self._translated(fault) from fault
+            self._idle = LifoQueue()
+            for _ in range(READERS):
+                self._idle.put(None)  # a connection is made when it is first needed
+            self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="gerbang-store-read")
+            self._writer = Writer(PgGroup(self._address, self._patience_s))
+
+    async def close(self) -> None:
+        """Write what is queued and close the connections. May be called more than once."""
+        writer, reading, idle = self._writer, self._reading, self._idle
+        self._writer = self._reading = None
+        if writer is not None and reading is not None:
+            await asyncio.shield(asyncio.to_thread(_close, writer, reading, idle))
+
+    async def commit(self, batch: Batch) -> Committed:
+        """Write the batch; it is on the server's disk on return. Raises StoreError and its kinds.
+
+        A caller that is cancelled while it waits leaves a batch that is written as a whole.
+        """
+        if self._writer is None:
+            raise StoreError("The store is closed. Open it before recording.")
+        check_text(batch)
+        if asks(batch):
+            check_bounds(batch)
+        return await self._writer.submit(Prepared(batch))
+
+    async def call(self, key: str) -> CallRow | None:
+        """Return the ledger row of a key."""
+        return _first(CallRow, await self._read(statements.GET_CALL, key))
+
+    async def calls(self, run_id: str) -> list[CallRow]:
+        """Return a run's calls in the order they were proposed."""
+        return _rows(CallRow, await self._read(statements.GET_CALLS, run_id))
+
+    async def open_calls(self, run_id: str) -> list[CallRow]:
+        """Return the run's calls that have no outcome yet, in the order they were proposed."""
+        return _rows(CallRow, await self._read(statements.GET_OPEN_CALLS, run_id))
+
+    async def uncertain(self, limit: int = 100) -> list[CallRow]:
+        """Return the calls in UNCERTAIN of all runs, oldest first."""
+        return _rows(CallRow, await self._read(statements.GET_UNCERTAIN, max(limit, 0)))
+
+    async def run(self, run_id: str) -> RunRow | None:
+        """Return one run, `events` being the number that is recorded."""
+        return _first(RunRow, await self._read(statements.GET_RUN, run_id))
+
+    async def runs(
+        self,
+        *,
+        limit: int = 50,
+        tenant: str | None = None,
+        state: str | None = None,
+        before: str | None = None,
+    ) -> list[RunRow]:
+        """Return the newest runs first, from the one after the run `before` on."""
+        wanted = {"tenant": tenant, "state": state, "before": before}
+        query = statements.get_runs(**{name: value is not None for name, value in wanted.items()})
+        values = [value for value in wanted.values() if value is not None]
+        rows = _rows(RunRow, await self._read(query, *values, max(limit, 0)))
+        if not rows and before is not None and await self.run(before) is None:
+            raise no_such_row(before)
+        return rows
+
+    async def unfinished(self, limit: int = 100) -> list[RunRow]:
+        """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""
+        return _rows(RunRow, await self._read(statements.GET_UNFINISHED, max(limit, 0)))
+
+    async def answers(self, run_id: str) -> list[AnswerRow]:
+        """Return a run's committed answers by step."""
+        return _rows(AnswerRow, await self._read(statements.GET_ANSWERS, run_id))
+
+    async def events(self, run_id: str, *, after: int = 0, limit: int = 10_000) -> list[EventRow]:
+        """Return a run's events with a sequence above `after`."""
+        return _rows(EventRow, await self._read(statements.GET_EVENTS, run_id, after, max(limit, 0)))
+
+    async def approval(self, approval_id: str) -> ApprovalRow | None:
+        """Return one approval request."""
+        return _first(ApprovalRow, await self._read(statements.GET_APPROVAL, approval_id))
+
+    async def approvals(
+        self,
+        *,
+        run_id: str | None = None,
+        state: str | None = None,
+        tenant: str | None = None,
+        before: str | None = None,
+        limit: int = 100,
+    ) -> list[ApprovalRow]:
+        """Return approval requests, newest first."""
+        wanted = {"run": run_id, "state": state, "tenant": tenant, "before": before}
+        query = statements.get_approvals(**{name: value is not None for name, value in wanted.items()})
+        values = [value for value in wanted.values() if value is not None]
+        rows = _rows(ApprovalRow, await self._read(query, *values, max(limit, 0)))
+        if not rows and before is not None and await self.approval(before) is None:
+            raise no_such_row(before)
+        return rows
+
+    async def kills(self) -> list[Kill]:
+        """Return the kill switches that are on, by target."""
+        return sorted(_rows(Kill, await self._read(statements.GET_KILLS)), key=lambda kill: kill.target)
+
+    async def pins(self) -> list[Pin]:
+        """Return the pins, by name."""
+        return sorted(_rows(Pin, await self._read(statements.GET_PINS)), key=lambda pin: pin.name)
+
+    async def spent(self, key: str, window_s: float | None) -> float:
+        """Return what was spent of a budget in the current window."""
+        span = span_of(window_s)
+        ((now,),) = await self._read(statements.NOW)
+        found = await self._read(statements.GET_SPENT, key, span)
+        return window((found[0][0], found[0][1]) if found else None, span, now)[1]
+
+    async def secret_key(self) -> bytes:
+        """Return the store's own 32 random bytes."""
+        if self._writer is None:
+            raise StoreError("The store is closed. Open it before asking for its key.")
+        return self._key
+
+    async def _read(self, query: str, *values: str | int) -> list[tuple[Any, ...]]:
+        reading, idle = self._reading, self._idle
+        if reading is None:
+            raise StoreError("The store is closed. Open it before reading.")
+        sent = [text(value) if isinstance(value, str) else value for value in values]
+        try:
+            return await asyncio.get_running_loop().run_in_executor(reading, self._ask, idle, query, sent)
+        except (psycopg.Error, UnicodeEncodeError) as fault:
+            raise self._translated(fault) from fault
+
+    def _ask(
+        self, idle: "LifoQueue[Connection | None]", query: str, values: Sequence[str | int]
+    ) -> list[tuple[Any, ...]]:
+        """Read on a connection of the pool; once more on a new one when that one was lost."""
+        connection = idle.get()
+        try:
+            if connection is not None:
+                try:
+                    return connection.execute(query, values, binary=True).fetchall()
+                except psycopg.Error as fault:
+                    if not is_lost(fault):
+                        raise
+                    connection.close()
+                    connection = None
+            connection = self._address.connect(read_only=True)
+            return connection.execute(query, values, binary=True).fetchall()
+        finally:
+            idle.put(None if connection is None or connection.closed else connection)
+
+    def _translated(self, fault: Exception) -> StoreError:
+        return translate(fault, self._address.shown, self._address.password)
+
+
+def _close(writer: Writer, reading: ThreadPoolExecutor, idle: "LifoQueue[Connection | None]") -> None:
+    reading.shutdown()
+    while not idle.empty():
+        connection = idle.get_nowait()
+        if connection is not None:
+            connection.close()
+    writer.stop()
+
+
+def _rows(kind: type[Row], found: Sequence[tuple[Any, ...]]) -> list[Row]:
+    return [row(kind, values) for values in found]
+
+
+def _first(kind: type[Row], found: Sequence[tuple[Any, ...]]) -> Row | None:
+    return row(kind, found[0]) if found else None
