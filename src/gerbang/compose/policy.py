@@ -1,7 +1,7 @@
 """Loading policies: the shipped ones by name, others from a file or a folder."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gerbang.compose.policy_zones import zone
 from gerbang.errors import PolicyError
@@ -9,7 +9,12 @@ from gerbang.policy import rules
 from gerbang.policy.bundle import compile_rules, load_bundle
 from gerbang.policy.input import PolicyInput
 from gerbang.policy.rules import RulesPolicy
+from gerbang.ports import Secrets
 from gerbang.values import Decision
+
+if TYPE_CHECKING:
+    from gerbang.adapters.policy.opa import OpaPolicy
+    from gerbang.adapters.policy.rego import RegoPolicy
 
 SHIPPED: Final = ("strict", "read-only", "developer-workstation", "voice")
 CASES: Final = ".cases.yaml"
@@ -44,6 +49,33 @@ class Policy:
         return cls(load_bundle(policy_texts(Path(path)), zone))
 
     @classmethod
+    def open(
+        cls,
+        address: str,
+        *,
+        secrets: Secrets | None = None,
+        token_name: str | None = None,
+        facts: tuple[str, ...] = (),
+        timeout_s: float = 1.0,
+    ) -> "Policy | RegoPolicy | OpaPolicy":
+        """Return the policy at `rules:PATH`, `rego:PATH` or `opa:URL`. Close it with `aclose`.
+
+        A path alone is a file or folder of rules, or Rego when it ends in `.rego`. Rego needs the extra
+        `rego`. `token_name` is the secret for the server's bearer token, `facts` the facts that its rules
+        read; `timeout_s` bounds one decision of the two. Raises PolicyError and ConfigError.
+        """
+        kind, colon, rest = address.partition(":")
+        if kind in ("rego", "opa") and colon:
+            from gerbang.adapters.policy.address import open_engine
+
+            return open_engine(
+                address, secrets=secrets, token_name=token_name, facts=facts, timeout_s=timeout_s
+            )
+        if address.endswith(".rego"):
+            return cls.open(f"rego:{address}", timeout_s=timeout_s)
+        return cls.load(rest if kind == "rules" and colon else address)
+
+    @classmethod
     def from_rules(cls, rules: list[dict[str, Any]], defaults: dict[str, str] | None = None) -> "Policy":
         """Return a policy of rules written in Python, the same as in YAML."""
         return cls(compile_rules({"version": 1, "rules": rules, "defaults": defaults or {}}, "policy", zone))
@@ -60,6 +92,15 @@ class Policy:
     def decide(self, document: PolicyInput) -> Decision:
         """Return the decision for one call, floors included."""
         return self.rules.decide(document)
+
+    async def aclose(self) -> None:
+        """Do nothing: rules hold nothing open. Policies of other engines do."""
+
+    async def __aenter__(self) -> "Policy":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 def shipped_path(name: str) -> Path:
@@ -88,6 +129,7 @@ def policy_texts(path: Path) -> dict[str, str]:
     try:
         if path.is_dir():
             return {item.name: item.read_text("utf-8") for item in policy_files(path)}
-        return {str(path): path.read_text("utf-8")}
+        name = path.name if path.parent == _FOLDER else str(path)  # a shipped one goes by its name alone
+        return {name: path.read_text("utf-8")}
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyError(f"{path}: the policy cannot be read: {error}") from None
