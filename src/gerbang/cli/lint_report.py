@@ -48,7 +48,7 @@ def _print(screen: Screen, found: list[Finding], count: int) -> None:
         screen.line(f"    {one_line(finding.fix, 400)}")
     counts = _counts(found)
     said = ", ".join(f"{counts[level]} {level}{'s' * (counts[level] != 1)}" for level in reversed(LEVELS))
-    screen.line(f"{count} tools looked at: {said if found else 'nothing found'}.")
+    screen.line(f"{count} tool{'s' * (count != 1)} looked at: {said if found else 'nothing found'}.")
 
 
 def _counts(found: list[Finding]) -> dict[Level, int]:

@@ -75,7 +75,10 @@ def _optional_key(contract: Contract) -> Iterator[Hit]:
 def _no_approval(contract: Contract) -> Iterator[Hit]:
     effects = contract.side_effects
     if contract.risk in FINAL and not (effects is not None and effects.default_requires_approval):
-        yield "/side_effects/default_requires_approval", f"{contract.risk} without a person's yes."
+        yield (
+            "/side_effects/default_requires_approval",
+            f"A tool of the class {contract.risk} runs without a person's yes.",
+        )
 
 
 def _no_read_before_write(contract: Contract) -> Iterator[Hit]:

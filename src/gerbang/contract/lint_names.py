@@ -9,7 +9,7 @@ from gerbang.contract.versions import versioned
 from gerbang.values import Contract, RiskClass
 
 _GENERIC: Final = vocabulary(
-    "action api call command custom do exec execute function general generic handle helper invoke main "
+    "action api call command custom do exec execute function general generic handle helper invoke it main "
     "manage misc operate perform process query request run task tool util utility utils work"
 )
 _ALIKE: Final = {
@@ -52,7 +52,7 @@ def _base(contract: Contract) -> str:
 
 def _generic_name(contract: Contract) -> Iterator[Hit]:
     last = _base(contract).rpartition(".")[2]
-    if set(words(last)) <= _GENERIC:
+    if words(last) and _GENERIC.issuperset(words(last)):
         yield "/name", f"{last!r} says nothing of what the tool does."
 
 

@@ -91,9 +91,10 @@ def said(contract: Contract) -> str:
 
 
 def arguments(contract: Contract) -> dict[str, Any]:
-    """Return the schemas of the arguments that the model fills, by name."""
+    """Return the schemas of the arguments that the model fills, by name; `true` stands as an empty one."""
     properties = contract.parameters.get("properties", {})
-    return {name: part for name, part in properties.items() if name not in contract.runtime_fields}
+    filled = ((name, part) for name, part in properties.items() if name not in contract.runtime_fields)
+    return {name: part if isinstance(part, dict) else {} for name, part in filled}
 
 
 def parts(contract: Contract) -> Iterator[tuple[str, str, dict[str, Any]]]:

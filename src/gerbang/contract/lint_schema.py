@@ -65,6 +65,7 @@ _UNIT: Final = re.compile(
     r"\bms\b|\bkg\b|\bgrams?\b|\bmet(?:er|re)s?\b|\bkm\b|\bdetik\b|\bmenit\b|\bjam\b|\bhari\b|\bpixels?\b"
 )
 _UNITS: Final = vocabulary("b bytes chars cm day days g gb h hours kb kg km m mb min minutes mm ms px s sec")
+_KINDS: Final = frozenset({"$ref", "allOf", "anyOf", "const", "enum", "oneOf", "type"})
 _MANY: Final = 12
 _DEEP: Final = 4
 _ENDLESS: Final = re.compile(r"(?<!\\)(?:[*+]|\{\d+,\})")
@@ -90,6 +91,12 @@ def _open_object(contract: Contract) -> Iterator[Hit]:
             continue
         named = "names no fields" if "properties" not in schema else "takes fields that it does not name"
         yield path, f"This object {named}."
+
+
+def _untyped_argument(contract: Contract) -> Iterator[Hit]:
+    for name, schema in arguments(contract).items():
+        if _KINDS.isdisjoint(schema):
+            yield f"/parameters/properties/{name}", f"{name!r} takes any value of any type."
 
 
 def _unbounded_string(contract: Contract) -> Iterator[Hit]:
@@ -122,7 +129,12 @@ def _data_argument(contract: Contract) -> Iterator[Hit]:
     if len(given) != 1:
         return
     name, schema = next(iter(given.items()))
-    if set(words(name)) <= _DATA and not fixed(schema) and types(schema) & {"string", "object"}:
+    if (
+        words(name)
+        and _DATA.issuperset(words(name))
+        and not fixed(schema)
+        and types(schema) & {"string", "object"}
+    ):
         yield f"/parameters/properties/{name}", f"All that the tool takes is one {name!r}."
 
 
@@ -225,6 +237,13 @@ RULES: Final = (
         'Say "additionalProperties": false; a map of free names needs a schema for its values and '
         "maxProperties.",
         _open_object,
+    ),
+    Rule(
+        "untyped-argument",
+        "error",
+        "An argument takes any value of any type.",
+        "Give it a type, or an enum.",
+        _untyped_argument,
     ),
     Rule(
         "unbounded-string",
