@@ -86,6 +86,7 @@ class Gateway:
         self.secrets: Secrets = _open_secrets(secrets)
         bodies: dict[str, Tool] = {}
         contracts: list[Contract] = []
+        places: dict[str, str] = {}
         self._closers: list[Any] = []  # of tools that hold connections
         for tool in tools:
             contract = getattr(tool, "contract", None)
@@ -95,6 +96,7 @@ class Gateway:
                 )
             check_name(contract.name, contract.origin)
             contracts.append(contract)
+            places[contract.name] = getattr(tool, "defined_by", "code")
             self._closers += [tool.aclose] if hasattr(tool, "aclose") else []
             bodies[contract.name] = (
                 GuardedTool(tool, contract, self.secrets, pool) if contract.secrets else tool
@@ -110,6 +112,7 @@ class Gateway:
             owners or (),
             readers or (),
             Limits.made(limits),
+            places,
         )
         for contract in contracts:
             self._plans.check(contract)

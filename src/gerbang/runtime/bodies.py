@@ -29,8 +29,18 @@ class RunStarted(Struct, frozen=True, gc=False):
     at: float
 
 
+class RunResumed(Struct, frozen=True, gc=False):
+    """A run was taken up again. `done` counts the calls of its last answer that had their outcome."""
+
+    run_id: str
+    by: str
+    answers: int
+    done: int
+    at: float
+
+
 class ModelAnswered(Struct, frozen=True, gc=False):
-    """A model answered; its calls are named, its text is only measured."""
+    """A model answered; its calls are named, its text is only measured. `asked` counts requests for it."""
 
     run_id: str
     step_id: str
@@ -41,6 +51,7 @@ class ModelAnswered(Struct, frozen=True, gc=False):
     input_tokens: int
     output_tokens: int
     at: float
+    asked: int = 1
 
 
 class CallEvent(Struct, frozen=True, gc=False, omit_defaults=True):

@@ -24,6 +24,7 @@ from gerbang.loop.machine import (
 )
 from gerbang.ports import Clock, Model, Store
 from gerbang.runtime import refusals
+from gerbang.runtime.asking import ask_model
 from gerbang.runtime.batching import Finished, run_batch
 from gerbang.runtime.bodies import (
     ModelAnswered,
@@ -37,7 +38,7 @@ from gerbang.runtime.bodies import (
 from gerbang.runtime.events import Notice, RunResult, ToolCalled, ToolFinished
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.offered import offered
-from gerbang.runtime.reading import Answer, Asked, read_answer
+from gerbang.runtime.reading import Answer, Asked
 from gerbang.runtime.run_settings import RunSettings
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import write
@@ -163,13 +164,8 @@ class RunDriver:
             timeout_s=settings.model_timeout_s,
         )
         try:
-            answer = await read_answer(
-                self._model,
-                request,
-                settings.dialect,
-                self._offered if command.tools else _NOTHING,
-                session.emit,
-            )
+            tools = self._offered if command.tools else _NOTHING
+            answer = await ask_model(self._model, request, settings.dialect, tools, session.emit)
         except ModelFault as fault:
             self._detail = str(fault)
             return ModelFailed()
@@ -199,6 +195,7 @@ class RunDriver:
             answer.usage.input_tokens,
             answer.usage.output_tokens,
             self._clock.now(),
+            answer.asked,
         )
         batch = session.batch()
         batch.answers.append(AnswerRow(session.run_id, step, _ENCODER.encode(message)))

@@ -59,7 +59,10 @@ class _Every:
 
 
 class Plans:
-    """Plans by contract. Made when a contract is first called, checked when the gateway is made."""
+    """Plans by contract. Made when a contract is first called, checked when the gateway is made.
+
+    `places` says of tools by name where they are defined, for policy (`file`, `request`); else it is `code`.
+    """
 
     def __init__(
         self,
@@ -67,11 +70,13 @@ class Plans:
         owners: Iterable[str],
         readers: Iterable[str],
         limits: Limits,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         self._validators = dict(validators)
         self._owners = frozenset(owners)
         self._readers = frozenset(readers)
         self._limits = limits
+        self._places = dict(places or {})
         self._made: dict[str, Plan] = {}
 
     def of(self, contract: Contract) -> Plan:
@@ -122,7 +127,7 @@ class Plans:
         rate = contract.rate
         return Plan(
             contract,
-            tool_facts(contract),
+            tool_facts(contract, self._places.get(contract.name, "code")),
             semantics,
             owned,
             not (contract.validators or contract.resources or contract.scopes or needs_key),

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gerbang.audit.redact import redact
 from gerbang.loop.profile import Profile
@@ -14,6 +15,7 @@ from gerbang.values.failure import OWN_WORDS
 from gerbang.values.sentences import in_language
 
 _ENCODER = msgspec.json.Encoder()
+# Such as the exact texts of the workspace tools; in the voice profile every error begins alike.
 _AS_IT_IS = frozenset({"semantic_error", "permission_denied"})
 
 
@@ -28,10 +30,13 @@ def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> s
     if error.error_type == "unknown_tool":
         near = f". {error.suggested_fix}" if profile.name == "terminal" and error.suggested_fix else ""
         return texts.unknown_tool.format(name=tool[:200]) + near
-    if error.said == OWN_WORDS and (
-        error.error_type in _AS_IT_IS  # such as the exact texts of the workspace tools
-        or (error.error_type == "timeout" and profile.name == "terminal")  # that of the shell
-    ):
+    if len(error.message) > profile.result_max_chars:
+        cut = texts.cut.format(total=len(error.message))
+        error = replace(error, message=error.message[: profile.result_max_chars] + cut)
+    alone = (error.error_type in _AS_IT_IS and profile.name != "voice") or (
+        error.error_type == "timeout" and profile.name == "terminal"  # that of the shell
+    )
+    if error.said == OWN_WORDS and alone:
         return error.message
     lines = [texts.error.format(error=error.message)]
     lines.extend(f"- {field.path or '(arguments)'}: {field.message}" for field in error.invalid_fields)

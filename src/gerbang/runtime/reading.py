@@ -49,7 +49,10 @@ class Asked(Struct, frozen=True, gc=False):
 
 
 class Answer(Struct, frozen=True, gc=False):
-    """One model answer, taken apart. `raw` is the text as the model wrote it, markup included."""
+    """One model answer, taken apart. `raw` is the text as the model wrote it, markup included.
+
+    `asked` counts the requests that it took.
+    """
 
     content: str
     raw: str
@@ -57,6 +60,7 @@ class Answer(Struct, frozen=True, gc=False):
     finish_reason: FinishReason
     usage: Usage
     structured: bool
+    asked: int = 1
 
 
 class AnswerReader:

@@ -51,7 +51,7 @@ def prepare(
     method = definition.method
     if method is None:
         said = f"invalid HTTP method '{definition.verb}' for tool '{tool}'"
-        raise _error(said, "HTTP_METHOD", "semantic_error", False)
+        raise _error(said, "HTTP_METHOD", "upstream_error", False)
     own = _headers(definition, arguments, secret)
     if key is not None and not any(name.lower() == IDEMPOTENCY_HEADER.lower() for name in own):
         own[IDEMPOTENCY_HEADER] = key

@@ -1,0 +1,41 @@
+"""Asking the model once, or twice where a server loses what it should have streamed."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from gerbang import parse
+from gerbang.ports import Model
+from gerbang.runtime.events import Notice
+from gerbang.runtime.reading import Answer, read_answer
+from gerbang.values.model import ModelRequest, Usage
+
+ASKED_AGAIN: Final = "ASKED_WITHOUT_STREAMING"
+"""Code of the notice, and kind of what the metrics count."""
+
+
+async def ask_model(
+    model: Model,
+    request: ModelRequest,
+    dialect: str,
+    tools: parse.Offered,
+    emit: Callable[[Any], None],
+) -> Answer:
+    """Ask and return the answer. Raises ModelFault.
+
+    Some servers swallow a call when they stream. An answer with tools that streamed neither text nor a call
+    is therefore asked for once more, whole: a call in it is taken, else its text is the answer. Normal
+    answers cost nothing by that, and a model that writes no prose may say nothing.
+    """
+    answer = await read_answer(model, request, dialect, tools, emit)
+    silent = not (answer.content or answer.calls) and answer.finish_reason != "content_filter"
+    if not (silent and request.stream and request.tools and model.writes_prose):
+        return answer
+    emit(Notice(ASKED_AGAIN, "The model streamed nothing; it was asked once more without streaming."))
+    again = await read_answer(model, replace(request, stream=False), dialect, tools, emit)
+    spent = Usage(
+        answer.usage.input_tokens + again.usage.input_tokens,
+        answer.usage.output_tokens + again.usage.output_tokens,
+    )
+    return replace(again, usage=spent, asked=2)
