@@ -15,6 +15,7 @@ from gerbang.values import Decision
 if TYPE_CHECKING:
     from gerbang.adapters.policy.opa import OpaPolicy
     from gerbang.adapters.policy.rego import RegoPolicy
+    from gerbang.compose.policy_watch import WatchedPolicy
 
 SHIPPED: Final = ("strict", "read-only", "developer-workstation", "voice")
 CASES: Final = ".cases.yaml"
@@ -74,6 +75,17 @@ class Policy:
         if address.endswith(".rego"):
             return cls.open(f"rego:{address}", timeout_s=timeout_s)
         return cls.load(rest if kind == "rules" and colon else address)
+
+    @classmethod
+    def watch(cls, path: str | Path, **options: Any) -> "WatchedPolicy":
+        """Return a policy that follows its file or folder while it is in use.
+
+        `options` are those of `gerbang.compose.policy_watch.WatchedPolicy`: `on_swap`, `on_bad`, `poll_s`.
+        Raises PolicyError when it does not load now.
+        """
+        from gerbang.compose.policy_watch import WatchedPolicy  # it imports this module
+
+        return WatchedPolicy(path, **options)
 
     @classmethod
     def from_rules(cls, rules: list[dict[str, Any]], defaults: dict[str, str] | None = None) -> "Policy":

@@ -43,17 +43,18 @@ def load_bundle(texts: Mapping[str, str], zones: Zones | None = None) -> RulesPo
     """
     data = {origin: read_yaml(text, origin, PolicyError) for origin, text in texts.items()}
     try:
-        return _compile(data, zones)
+        return compile_bundle(data, zones)
     except MisplacedError as error:
         raise located(error, texts[error.origin]) from None
 
 
 def compile_rules(data: Any, origin: str, zones: Zones | None = None) -> RulesPolicy:
     """Return the policy of a mapping with `version: 1`, `rules` and the other fields of a file."""
-    return _compile({origin: data}, zones)
+    return compile_bundle({origin: data}, zones)
 
 
-def _compile(data: Mapping[str, Any], zones: Zones | None) -> RulesPolicy:
+def compile_bundle(data: Mapping[str, Any], zones: Zones | None = None) -> RulesPolicy:
+    """Return the policy of several files that were read already, by their names. Raises MisplacedError."""
     files = [_file(data[origin], origin, zones) for origin in sorted(data)]
     facts = frozenset(name for file in files for name in file.facts)
     rules: dict[str, Rule] = {}

@@ -22,7 +22,8 @@ class Rule(Struct, frozen=True):
     """One compiled rule. `test` is None when nothing but tool and class decides whether it matches.
 
     `auto` lifts the floor of the class for the tools that the rule names in full. `written` is what stood in
-    the file, for explanations; `origin` the file.
+    the file, for explanations; `origin` the file
+    and `index` its place among the file's rules.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Rule(Struct, frozen=True):
     auto: bool
     obligations: tuple[str, ...]
     origin: str
+    index: int
     written: dict[str, Any]
 
 
@@ -82,6 +84,7 @@ def read_rule(data: Any, where: Where, facts: frozenset[str], zones: Zones | Non
         auto,
         obligations,
         where.origin,
+        index if isinstance(index := where.path[-1], int) else 0,
         data,
     )
 

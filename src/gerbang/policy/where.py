@@ -54,18 +54,29 @@ def short(value: object) -> str:
 
 def located(error: MisplacedError, text: str) -> PolicyError:
     """Return the error with line and column. `text` is the YAML that the policy was read from."""
-    import yaml  # only on the way to an error
-
-    node: Any = yaml.compose(text, yaml.SafeLoader)  # read before by strict rules: no aliases, bounded
-    for step in error.path:
-        below = _below(node, step)
-        if below is None:
-            break
-        node = below
-    if node is None:
+    found = Places(text).of(error.path)
+    if found is None:
         return error
-    mark = node.start_mark
-    return PolicyError(f"{error.origin}: line {mark.line + 1}, column {mark.column + 1}: {error.said}")
+    return PolicyError(f"{error.origin}: line {found[0]}, column {found[1]}: {error.said}")
+
+
+class Places:
+    """Where things stand in a YAML text that has been read before, without aliases and within bounds."""
+
+    def __init__(self, text: str) -> None:
+        import yaml  # only on the way to an error
+
+        self._top: Any = yaml.compose(text, yaml.SafeLoader)
+
+    def of(self, path: Path) -> tuple[int, int] | None:
+        """Return line and column of what lies at a path, or of the nearest thing above it, if any."""
+        node = self._top
+        for step in path:
+            below = None if node is None else _below(node, step)
+            if below is None:
+                break
+            node = below
+        return None if node is None else (node.start_mark.line + 1, node.start_mark.column + 1)
 
 
 def _below(node: Any, step: str | int) -> Any:

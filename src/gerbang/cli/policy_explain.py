@@ -1,0 +1,104 @@
+"""`gerbang policy explain`: which rule decided, and why each other did not."""
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import orjson
+import typer
+
+from gerbang.cli import options
+from gerbang.cli.exits import Exit
+from gerbang.cli.policy_source import PolicyName, opened
+from gerbang.cli.safe_text import one_line
+from gerbang.cli.screen import Screen
+from gerbang.cli.standard_input import read_all
+from gerbang.errors import PolicyError, UsageError
+from gerbang.policy.comparisons import MISSING
+from gerbang.policy.document import read_document
+from gerbang.policy.explain import Explanation, RuleTold, explain
+from gerbang.policy.input import PolicyInput
+from gerbang.values.yamltext import read_yaml
+
+_MAX_BYTES: Final = 4_000_000
+_STYLE: Final = {"allow": "green", "ask": "yellow", "deny": "red"}
+
+
+def register(group: typer.Typer) -> None:
+    """Add the command to the group."""
+    group.command("explain")(explain_)
+
+
+def explain_(
+    policy: PolicyName,
+    call: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT", help="The input as JSON or YAML, a file of it, or - for standard input."
+        ),
+    ],
+    json: options.Json = False,
+) -> int:
+    """Say which rule decides a call, and of every other rule the first condition that fails.
+
+    INPUT is a policy document, as in cases; all but the tool's name and class may be absent.
+
+    \b
+    Examples:
+      gerbang policy explain strict '{"tool": {"name": "disk.wipe.v1", "risk_class": "destructive"}}'
+      gerbang policy explain rules.yaml call.json --json
+    """
+    with opened(policy) as source:
+        told = explain(source.compiled().rules, _read(call))
+    screen = Screen.standard()
+    if json:
+        screen.document(told.as_dict())
+    else:
+        _print(screen, told)
+    return Exit.DONE
+
+
+def _read(call: str) -> PolicyInput:
+    if call == "-":
+        text, origin = read_all(_MAX_BYTES, "The input"), "standard input"
+    elif call.lstrip()[:1] in ("{", "[") or "\n" in call or ": " in call:
+        text, origin = call, "input"
+    else:
+        try:
+            text, origin = Path(call).expanduser().read_text("utf-8"), call
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"The input {call} cannot be read: {error}") from None
+    return read_document(read_yaml(text, origin, PolicyError), origin)  # YAML covers JSON
+
+
+def _print(screen: Screen, told: Explanation) -> None:
+    decision = told.decision
+    head = screen.styled(decision.decision, _STYLE[decision.decision])
+    screen.line(f"{head}  {', '.join(decision.reasons)}")
+    if told.default is not None:
+        screen.line(f"No rule matches: the default of {told.default} decides.")
+    for floor in told.floors:
+        screen.line(f"The floor {floor} asks although nothing else does.")
+    if decision.obligations:
+        screen.line(f"Obligations: {', '.join(decision.obligations)}")
+    for rule in sorted(told.rules, key=lambda rule: ("error", "decided", "matched", "not").index(rule.role)):
+        screen.line(f"  {one_line(rule.id)} ({rule.decision}): {_why(rule)}")
+
+
+def _why(rule: RuleTold) -> str:
+    if rule.role == "decided":
+        return "decided"
+    if rule.role == "matched":
+        return "matched too"
+    got = "there is none" if rule.got is MISSING else f"it is {_shown(rule.got)}"
+    said = f"{rule.condition} wants {_shown(rule.want)}"
+    if rule.role == "error":
+        return f"failed at {said}; {got}; the call is denied"
+    return said if rule.got is None and rule.condition.startswith("history") else f"{said}; {got}"
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = orjson.dumps(value).decode()
+    except TypeError:
+        text = str(value)
+    return one_line(text, 160)

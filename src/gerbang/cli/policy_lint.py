@@ -1,0 +1,58 @@
+"""`gerbang policy lint`: what is wrong or useless in a policy."""
+
+import typer
+
+from gerbang.cli import options
+from gerbang.cli.exits import Exit
+from gerbang.cli.policy_source import PolicyName, is_engine, opened, path_of
+from gerbang.cli.safe_text import one_line
+from gerbang.cli.screen import Screen
+from gerbang.compose.policy import policy_texts
+from gerbang.compose.policy_zones import zone
+from gerbang.errors import PolicyError
+from gerbang.policy.lint import Finding, lint
+
+_STYLE = {"error": "red", "warning": "yellow", "note": "dim"}
+
+
+def register(group: typer.Typer) -> None:
+    """Add the command to the group."""
+    group.command("lint")(lint_)
+
+
+def lint_(policy: PolicyName, json: options.Json = False) -> int:
+    """Say what is wrong or useless in a policy. Exit code 1 when there are errors or warnings.
+
+    Found are: fields and conditions that do not exist, values of the wrong type, rules that can never match
+    or that another rule always overrides, defaults written twice or not at all, facts that nothing asks for.
+
+    \b
+    Examples:
+      gerbang policy lint rules.yaml
+      gerbang policy lint policies/ --json
+      gerbang policy lint rego:policies/rego
+    """
+    found = _engine(policy) if is_engine(policy) else lint(policy_texts(path_of(policy)), zone)
+    screen = Screen.standard()
+    if json:
+        screen.document([item.as_dict() for item in found])
+    else:
+        for item in found:
+            place = f":{item.line}:{item.column}" if item.line else ""
+            level = screen.styled(item.level, _STYLE[item.level])
+            rule = f"rule {one_line(item.rule)}: " if item.rule else ""
+            screen.line(
+                f"{one_line(item.file)}{place}: {level}: {rule}{one_line(item.message, 600)} [{item.code}]"
+            )
+        if not found:
+            screen.line("Nothing found.")
+    return Exit.FAILED if any(item.level != "note" for item in found) else Exit.DONE
+
+
+def _engine(policy: str) -> tuple[Finding, ...]:
+    """Return what another engine refuses: its loader lints, so a policy that opens has no findings."""
+    try:
+        with opened(policy):
+            return ()
+    except PolicyError as error:
+        return (Finding("DOES_NOT_LOAD", "error", str(error), policy),)

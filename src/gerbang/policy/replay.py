@@ -1,0 +1,89 @@
+"""Replay: what a policy would have decided on calls that were made before. Nothing is run.
+
+A run's calls come in the order in which they were decided. The history is built again from them, so that
+sequence rules see what they would have seen.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from gerbang.errors import PolicyError
+from gerbang.policy.document import read_document
+from gerbang.policy.history import CallStatus, History
+from gerbang.policy.input import PolicyInput
+from gerbang.values import Decision
+
+
+class Recorded(Struct, frozen=True):
+    """One call as it was recorded. `record` is `PolicyInput.record()` of then; None when it was not kept.
+
+    `decision` and `reasons` are what was decided then. `status` is how the call ended, None when it was not
+    run. `arguments` None: they were not kept. `whole` False: parts of the record had to be guessed, such as
+    the roles of the actor.
+    """
+
+    run_id: str
+    call_id: str
+    tool: str
+    decision: str
+    reasons: tuple[str, ...]
+    record: dict[str, Any] | None
+    arguments: dict[str, Any] | None
+    status: CallStatus | None = None
+    whole: bool = True
+
+
+class Replayed(Struct, frozen=True):
+    """A call, and what would be decided now. `now` is None when it cannot be said, and `why` says why not."""
+
+    call: Recorded
+    now: Decision | None
+    why: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """True when another decision would be made."""
+        return self.now is not None and self.now.decision != self.call.decision
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the form that `--json` prints."""
+        return {
+            "run_id": self.call.run_id,
+            "call_id": self.call.call_id,
+            "tool": self.call.tool,
+            "then": {"decision": self.call.decision, "reasons": list(self.call.reasons)},
+            "now": None if self.now is None else self.now.as_dict(),
+            "changed": self.changed,
+            "whole": self.call.whole,
+            "why": self.why,
+        }
+
+
+def replay_run(calls: Iterable[Recorded], decide: Callable[[PolicyInput], Decision]) -> list[Replayed]:
+    """Return for each call of one run, in order, what would be decided now."""
+    history = History()
+    found = []
+    for call in calls:
+        document, why = _document(call, history)
+        if document is None:
+            found.append(Replayed(call, None, why))
+            continue
+        found.append(Replayed(call, decide(document)))
+        if call.status is not None:
+            number = history.note_started(document.tool_facts, str(document.step))
+            if call.status != "running":
+                history.note_finished(number, document.tool_facts, call.status)
+    return found
+
+
+def _document(call: Recorded, history: History) -> tuple[PolicyInput | None, str]:
+    if call.record is None:
+        return None, "what policy saw was not recorded"
+    if call.arguments is None:
+        return None, "its arguments were not kept"
+    try:
+        return read_document({**call.record, "arguments": call.arguments}, "record", history), ""
+    except PolicyError as error:
+        return None, str(error)
