@@ -1,19 +1,20 @@
 """Commits without end, or as often as told, and prints each key once the store has acknowledged it.
 
-Arguments: the path, a prefix for keys, the run to append to, the number of commits (0: until killed),
-and how many producers commit side by side.
+Arguments: the path or address, a prefix for keys, the run to append to, the number of commits (0: until
+killed), and how many producers commit side by side.
 """
 
 import asyncio
 import itertools
 import sys
 
+from gerbang.adapters.stores import open_store
 from gerbang.adapters.stores.sqlite import SqliteStore
 from gerbang.values.record import AnswerRow, Batch, CallRow, NewEvent, RunRow
 
 
 async def main(path: str, prefix: str, run_id: str, count: int, producers: int) -> None:
-    store = SqliteStore(path, busy_timeout_s=30)
+    store = open_store(path) if "://" in path else SqliteStore(path, busy_timeout_s=30)
     await store.open()
     print("ready", flush=True)
     numbers = iter(range(count)) if count else itertools.count()

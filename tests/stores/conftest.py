@@ -17,10 +17,18 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def database(server: Server) -> Iterator[str]:
-    """The address of an empty database of PostgreSQL."""
-    name = server.new_database()
+    """The address of an empty store, or of a database in which there is none yet."""
+    name = server.store()
     yield server.address(name)
     server.give_back(name)
+
+
+@pytest.fixture
+def bare_database(server: Server) -> Iterator[str]:
+    """The address of a database with nothing in it."""
+    name = server.new_database()
+    yield server.address(name)
+    server.drop_database(name)
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])

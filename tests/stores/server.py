@@ -1,13 +1,17 @@
 """A real PostgreSQL server for tests, on a socket of its own, with a database for each test."""
 
 import itertools
+import re
 import tempfile
 import warnings
 from pathlib import Path
 
 import psycopg
 
+from gerbang.adapters.stores.pg_schema import MIGRATIONS
+
 _NUMBERS = itertools.count(1)
+_TABLES = re.findall(r"CREATE TABLE gerbang\.(\w+)", "".join(itertools.chain(*MIGRATIONS)))
 
 
 class Server:
@@ -35,18 +39,24 @@ class Server:
             connection.execute(statement.encode())
 
     def new_database(self) -> str:
-        """Return the name of an empty database."""
-        if self._spare:
-            return self._spare.pop()
+        """Create an empty database and return its name."""
         name = f"test{next(_NUMBERS)}"
         self.ask(f"CREATE DATABASE {name}")
         return name
 
+    def store(self) -> str:
+        """Return the name of a database with an empty store, or with nothing in it."""
+        return self._spare.pop() if self._spare else self.new_database()
+
     def give_back(self, name: str) -> None:
-        """Empty a database for the next test, whoever still uses it."""
+        """Empty a store for the next test, whoever still uses it."""
         self.ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
-        self.ask("DROP SCHEMA IF EXISTS gerbang CASCADE", name)
+        self.ask("".join(f"DELETE FROM gerbang.{table};" for table in _TABLES if table != "meta"), name)
         self._spare.append(name)
+
+    def drop_database(self, name: str) -> None:
+        """Remove a database, whoever uses it."""
+        self.ask(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
     def stop(self) -> None:
         """Stop the server; what is not committed is undone."""

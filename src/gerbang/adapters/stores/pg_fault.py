@@ -39,7 +39,12 @@ _BY_TEXT: Final = (
 
 def is_lost(fault: BaseException) -> bool:
     """Tell whether the connection is gone, so that nothing more can be asked on it."""
-    ended = (errors.AdminShutdown, errors.CrashShutdown, errors.IdleInTransactionSessionTimeout)
+    ended = (
+        errors.AdminShutdown,
+        errors.CrashShutdown,
+        errors.CannotConnectNow,
+        errors.IdleInTransactionSessionTimeout,
+    )
     if isinstance(fault, ended):
         return True
     return isinstance(fault, psycopg.OperationalError) and fault.sqlstate is None

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import LifoQueue
@@ -37,7 +38,8 @@ from gerbang.values.record import (
 READERS: Final = 4
 """Connections that read, at most; one more writes."""
 PATIENCE_S: Final = 10.0
-"""How long a commit waits for a server that is away, in seconds."""
+"""How long a commit or a reader waits for a server that is away, in seconds."""
+_PAUSE_S: Final = 0.1
 
 Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, EventRow, Kill, Pin)
 
@@ -209,21 +211,28 @@ class PostgresStore(Switches):
     def _ask(
         self, idle: "LifoQueue[Connection | None]", query: str, values: Sequence[str | int]
     ) -> list[tuple[Any, ...]]:
-        """Read on a connection of the pool; once more on a new one when that one was lost."""
+        """Read on a connection of the pool, or on a new one; wait for a server that is away."""
         connection = idle.get()
+        until = time.monotonic() + self._patience_s
         try:
-            if connection is not None:
+            while True:
                 try:
+                    if connection is None:
+                        connection = self._address.connect(read_only=True)
                     return connection.execute(query, values, binary=True).fetchall()
                 except psycopg.Error as fault:
                     if not is_lost(fault):
                         raise
-                    connection.close()
-                    connection = None
-            connection = self._address.connect(read_only=True)
-            return connection.execute(query, values, binary=True).fetchall()
+                    fresh = connection is None
+                    if connection is not None:
+                        connection.close()
+                        connection = None
+                    if fresh and time.monotonic() + _PAUSE_S > until:
+                        raise
+                    if fresh:
+                        time.sleep(_PAUSE_S)
         finally:
-            idle.put(None if connection is None or connection.closed else connection)
+            idle.put(connection)
 
     def _translated(self, fault: Exception) -> StoreError:
         return translate(fault, self._address.shown, self._address.password)
