@@ -8,6 +8,8 @@ import pytest
 
 from gerbang.adapters.policy.bundle import read_bundle
 from gerbang.adapters.policy.rego import RegoPolicy
+from gerbang.adapters.policy.rego_blocking import start
+from gerbang.adapters.policy.rego_process import Nursery, bundle_line
 from gerbang.errors import PolicyError
 
 from .bundles import ALLOW, document, rego, write
@@ -152,4 +154,43 @@ def test_the_facts_that_a_bundle_reads_are_known(tmp_path: Path) -> None:
     )
     policy = RegoPolicy.open(rego(tmp_path, text))
     assert policy.needs("any.tool.v1") == ("diff.files_changed", "plain", "raw")
+    policy.close()
+
+
+SEEN = {
+    "input.tool.name == input.actor.user": ["actor", "tool"],
+    'input["arguments"].x; some y in input.history.calls': ["arguments", "history"],
+    "input[`budget`]": ["budget"],
+    "every x in input.resources { x.tenant == input.actor.tenant }": ["actor", "resources"],
+    "f(1) with input.time as 5": ["time"],
+    "true": [],
+    "walk(input)": None,
+    "input[x]": None,
+    'object.get(input, "history", {})': None,
+    "f(1) with input as {}": None,
+    "z := input": None,
+    "{k | some k, _ in input}": None,
+    "[v | v := input[_]]": None,
+}
+
+
+@pytest.mark.parametrize("body", SEEN)
+def test_what_a_bundle_can_see_of_the_input(body: str, tmp_path: Path) -> None:
+    text = HEAD + f'decision := {ALLOW} if {{ some x in ["a"]; x; {body} }}\nf(x) := x\n'
+    nursery = Nursery(bundle_line(read_bundle(rego(tmp_path, text))))
+    try:
+        _, hello = start(nursery)
+        assert (hello.faults, hello.fields) == ([], SEEN[body])
+    finally:
+        nursery.kill_all()
+
+
+def test_an_import_of_the_input_counts_as_well(tmp_path: Path) -> None:
+    text = "package gerbang\n\nimport input.history as past\n\n" + (
+        f"decision := {ALLOW} if count(past.calls) == 1\n"
+    )
+    policy = RegoPolicy.open(rego(tmp_path, text))
+    past = [{"tool": "a.b.v1"}]
+    assert policy.decide(document(history={"calls": past})).reasons == ("OK",)
+    assert policy.decide(document()).reasons == ("POLICY_UNDEFINED",)
     policy.close()

@@ -4,8 +4,9 @@ import asyncio
 import importlib.util
 import math
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -13,7 +14,7 @@ from gerbang.adapters.policy.bundle import DEFAULT_ENTRY, Bundle, read_bundle
 from gerbang.adapters.policy.rego_blocking import BlockingLine, Late, start
 from gerbang.adapters.policy.rego_limits import DECISION_S, MAX_INPUT_BYTES
 from gerbang.adapters.policy.rego_line import RegoLine
-from gerbang.adapters.policy.rego_process import Gone, Nursery, bundle_line, told
+from gerbang.adapters.policy.rego_process import Gone, Hello, Nursery, bundle_line, told
 from gerbang.adapters.policy.verdict import Told, denied
 from gerbang.errors import ConfigError, PolicyError
 from gerbang.policy.input import PolicyInput
@@ -28,11 +29,12 @@ class RegoPolicy:
     `POLICY_TIMEOUT` or `POLICY_UNDEFINED`.
     """
 
-    def __init__(
-        self, bundle: Bundle, nursery: Nursery, decision_s: float, facts: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, bundle: Bundle, nursery: Nursery, hello: Hello, decision_s: float) -> None:
         self.bundle = bundle
-        self._facts = tuple(facts)
+        self._facts = tuple(hello.facts)
+        self._arguments, self._history = (
+            hello.fields is None or name in hello.fields for name in ("arguments", "history")
+        )
         self._decision_s = decision_s
         self._nursery = nursery
         self._lines: dict[asyncio.AbstractEventLoop, RegoLine] = {}
@@ -67,7 +69,7 @@ class RegoPolicy:
         if hello.faults or not hello.ready:
             process.kill()
             raise PolicyError(told(hello.faults) or f"{path}: the policy cannot be loaded.")
-        policy = cls(bundle, nursery, timeout_s, hello.facts)
+        policy = cls(bundle, nursery, hello, timeout_s)
         policy._blocking.adopt(process)
         return policy
 
@@ -132,13 +134,20 @@ class RegoPolicy:
             self._lines[loop] = line
         return line
 
+    def _seen(self, document: PolicyInput) -> dict[str, Any]:
+        """Return the document as the bundle can see it: the long parts only when it looks at them."""
+        seen = document.record()
+        if self._arguments:
+            seen["arguments"] = document.arguments
+        if self._history:
+            seen["history"] = document.history.as_dict()
+        return seen
+
     def _line(self, document: PolicyInput) -> bytes | Told:
         if self._closed:
             return denied("POLICY_ERROR", self.version, "the policy is closed", "POLICY_CLOSED")
         try:
-            line = orjson.dumps(
-                document.document(), default=_plain
-            )  # refuses integers that the engine rounds
+            line = orjson.dumps(self._seen(document), default=_plain)  # refuses what the engine rounds
         except (TypeError, ValueError, RecursionError) as error:
             return denied("POLICY_ERROR", self.version, f"the call is no JSON: {error}", "POLICY_INPUT")
         if len(line) > MAX_INPUT_BYTES:

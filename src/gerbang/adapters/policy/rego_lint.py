@@ -64,6 +64,32 @@ def facts_read(modules: list[dict[str, Any]]) -> list[str]:
     return sorted(found)
 
 
+def fields_read(modules: list[dict[str, Any]]) -> list[str] | None:
+    """Return the fields of the input that a bundle can see, or None when it may look at the whole of it."""
+    found: set[str] = set()
+    left: list[Any] = [[module["ast"]["rules"], module["ast"]["imports"]] for module in modules]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left.extend(item)
+        elif isinstance(item, dict):
+            for kind, body in item.items():
+                if kind == "Var" and body.get("value") == "input":
+                    return None
+                name = _field_of_input(kind, body)
+                if name is None:
+                    left.append(body)
+                else:
+                    found.add(name)
+    return sorted(found)
+
+
+def _field_of_input(kind: str, body: Any) -> str | None:
+    if kind not in ("RefDot", "RefBrack") or _chain(body["refr"], whole=True) != ("input",):
+        return None
+    return str(body["field"][1]) if kind == "RefDot" else _text(body["index"])
+
+
 def _text(node: dict[str, Any]) -> str | None:
     body = node.get("String") or node.get("RawString")
     return None if body is None else str(body["value"])

@@ -165,11 +165,15 @@ class Nursery:
 
 
 class Hello(msgspec.Struct):
-    """A worker's first line. `facts` are the facts that the bundle reads."""
+    """A worker's first line.
+
+    `facts` are the facts that the bundle reads, `fields` the fields of the input; None: perhaps all of them.
+    """
 
     ready: bool = False
     sealed: bool = False
     facts: list[str] = []
+    fields: list[str] | None = None
     faults: list[tuple[str, int, int, str]] = []
 
 

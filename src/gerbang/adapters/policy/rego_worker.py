@@ -1,9 +1,9 @@
 """The process that evaluates Rego: `python -m gerbang.adapters.policy.rego_worker`.
 
 Speaks JSON lines. The first line in is the bundle, `{"entry", "files": [[path, text]], "data"}`; the first
-line out is `{"ready": true, "sealed": bool, "facts": [...]}` or `{"faults": [[file, line, column, text]]}`.
-After that each line in is an input document and each line out its answer, in the same order:
-`{"value": ...}`, or `{"code", "text"}` when there is none. It ends when its input does.
+line out is `{"ready": true, "sealed", "facts", "fields"}` (`rego_process.Hello`), or `{"faults": [[file,
+line, column, text]]}`. After that each line in is an input document and each line out its answer, in the
+same order: `{"value": ...}`, or `{"code", "text"}` when there is none. It ends when its input does.
 
 It starts with a clean environment, bounds its memory and CPU time, and gives up the network, new programs
 and new files before it reads a policy. A policy that crashes or never ends takes this process with it and
@@ -19,7 +19,7 @@ import time
 from typing import Any, BinaryIO, Final
 
 from gerbang.adapters.models.lockdown import refuse_network
-from gerbang.adapters.policy.rego_lint import facts_read, lint
+from gerbang.adapters.policy.rego_lint import facts_read, fields_read, lint
 
 MEMORY_BYTES: Final = 512 * 1_048_576
 """Address space of the worker, the engine included."""
@@ -79,8 +79,8 @@ def _fault(error: BaseException, file: str) -> list[Any]:
     return [file, 0, 0, told]
 
 
-def _load(bundle: dict[str, Any]) -> tuple[Any, list[Any], list[str]]:
-    """Return an engine with the bundle in it, the faults of the bundle, and the facts that it reads."""
+def _load(bundle: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]]:
+    """Return an engine with the bundle in it, the faults of the bundle, and what it reads."""
     module: Any = importlib.import_module("regorus")  # the import name of gordon-to-regorus
     os.environ.clear()
     _seal_files()
@@ -92,11 +92,12 @@ def _load(bundle: dict[str, Any]) -> tuple[Any, list[Any], list[str]]:
         except RuntimeError as error:
             faults.append(_fault(error, file))
     if faults:
-        return engine, faults, []
-    entry, facts = bundle["entry"], []
+        return engine, faults, {}
+    entry = bundle["entry"]
+    reads: dict[str, Any] = {}
     try:
         tree = json.loads(engine.get_ast_as_json())  # checks variables as well
-        facts = facts_read(tree)
+        reads = {"facts": facts_read(tree), "fields": fields_read(tree)}
         faults = [list(fault) for fault in lint(tree, bundle["data"], entry, _builtins(module.Engine()))]
         engine.add_data_json(json.dumps(bundle["data"]))
         engine.set_input_json("{}")
@@ -108,7 +109,7 @@ def _load(bundle: dict[str, Any]) -> tuple[Any, list[Any], list[str]]:
         except RuntimeError as error:
             if any(part in str(error) for part in _STATIC):
                 faults = [_fault(error, entry)]
-    return engine, faults, facts
+    return engine, faults, reads
 
 
 def _builtins(engine: Any) -> set[str]:
@@ -146,11 +147,11 @@ def main() -> int:
     if not first:
         return 0
     bundle = json.loads(first)
-    engine, faults, facts = _load(bundle)
+    engine, faults, reads = _load(bundle)
     if faults:
         _write(writer, _line({"faults": faults[:20]}))
         return 1
-    _write(writer, _line({"ready": True, "sealed": sealed, "facts": facts}))
+    _write(writer, _line({"ready": True, "sealed": sealed, **reads}))
     session = _Session(engine, bundle["entry"])
     for line in reader:
         _write(writer, session.answer(line))
