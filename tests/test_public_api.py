@@ -115,7 +115,7 @@ SIGNATURES: list[tuple[Any, list[str]]] = [
     (g.Agent.run_sync, ["prompt"]),
     (g.Principal, ["user", "tenant", "scopes", "roles"]),
     (g.load_tools, ["path", "*egress", "*timeout_s"]),
-    (g.tool, ["*name", "*risk", "*description", "*timeout_s", "*result_max_chars", "*natural_key"]),
+    (g.tool, ["*name", "*risk", "*description", "*contract"]),
     (parse.reader, ["dialect", "*tools", "*reasoning_open", "*repair"]),
     (parse.parse, ["text", "dialect", "*tools", "*reasoning_open", "*truncated"]),
     (parse.Reader.feed, ["delta"]),

@@ -294,12 +294,12 @@ def test_an_intent_hides_tools_altogether() -> None:
             contract(name="c.v1", intents=["read", "pay"]),
         ]
     )
-    assert catalogue.for_intent("pay") is catalogue
-    assert catalogue.for_intent("read").names == ("a.v1", "c.v1")
-    assert catalogue.for_intent(None).names == ("a.v1",)
-    assert catalogue.for_intent(None).find("b__v1") is None
-    assert catalogue.for_intent("read").find("b.v1") is None
-    assert "b.v1" not in catalogue.for_intent("read").nearest("b.v1")
+    assert catalogue.subset(intent="pay") is catalogue
+    assert catalogue.subset(intent="read").names == ("a.v1", "c.v1")
+    assert catalogue.subset().names == ("a.v1",)
+    assert catalogue.subset().find("b__v1") is None
+    assert catalogue.subset(intent="read").find("b.v1") is None
+    assert "b.v1" not in catalogue.subset(intent="read").nearest("b.v1")
     assert [spec.wire_name for spec in catalogue.specs] == ["a__v1", "b__v1", "c__v1"]
 
 

@@ -11,7 +11,8 @@ import pytest
 from msgspec import Meta
 
 import gerbang as g
-from gerbang.adapters.tools.contract_files import contract_schema, load_contract, load_contracts, with_bodies
+from gerbang.adapters.tools.contract_files import contract_schema, load_contract, load_contracts
+from gerbang.adapters.tools.declared import with_bodies
 from gerbang.contract.document import Argument
 from gerbang.errors import ConfigError, ContractError
 from gerbang.values.contract_parts import (

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
@@ -11,6 +12,7 @@ from gerbang import parse
 from gerbang.compose.events import AgentEvent, Finished, RunResult
 from gerbang.compose.gateway import Gateway
 from gerbang.compose.runs import check_place
+from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import UsageError
 from gerbang.limits import (
     CONTEXT_TOKENS,
@@ -24,8 +26,9 @@ from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile, profile_named
 from gerbang.ports import Model, Secrets
 from gerbang.runtime.driver import RunDriver
+from gerbang.runtime.resuming import progress_of, remember
 from gerbang.runtime.run_settings import RunSettings, new_run_id
-from gerbang.runtime.session import RunMemory
+from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.values import LOCAL, Message, Principal, ToolCall
 from gerbang.values.text import clean_text
 
@@ -39,7 +42,8 @@ class Agent:
     `profile` names a bundle of settings: terminal, gateway, voice, minimal or local. `dialect` makes the
     model speak that text format instead of the API's structured calls. `system` is put before the
     conversation. The limits override those of the profile; `deadline_s` is the wall clock of a run and
-    `model_timeout_s` that of one answer, in seconds; `context_tokens` the model's window.
+    `model_timeout_s` that of one answer, in seconds; `context_tokens` the model's window; `max_cost` is in
+    cost units of the tools, `max_tokens` counts what the model reads and writes in one run.
     """
 
     def __init__(
@@ -60,6 +64,8 @@ class Agent:
         result_max_chars: int | None = None,
         model_timeout_s: float = MODEL_TIMEOUT_S,
         context_tokens: int | None = None,
+        max_cost: float | None = None,
+        max_tokens: int | None = None,
     ) -> None:
         self.gateway = gateway
         self.profile = _profile(profile, max_steps, result_max_chars)
@@ -76,7 +82,9 @@ class Agent:
         self._max_parallel = max_parallel
         self._model_timeout_s = model_timeout_s
         self._context_tokens = context_tokens
-        self._prompts: dict[str | None, str] = {}
+        self._max_cost = max_cost
+        self._max_tokens = max_tokens
+        self._prompts: WeakKeyDictionary[Catalogue, str] = WeakKeyDictionary()
         _positive(max_calls=max_calls, max_repeats=max_repeats, max_parallel=max_parallel)
         if context_tokens is not None:
             _positive(context_tokens=context_tokens)
@@ -91,17 +99,19 @@ class Agent:
         principal: Principal | None = None,
         purpose: str | None = None,
         intent: str | None = None,
+        state: str | None = None,
         history: Iterable[Message | dict[str, Any]] = (),
         run_id: str | None = None,
     ) -> RunResult:
         """Answer one request and return the result. `history` is the conversation so far.
 
-        `run_id` names the run, for a caller that has to know it beforehand; it must be new.
+        `intent` and `state` say which tools the run may know of (`Contract.expose`). `run_id` names the run,
+        for a caller that has to know it beforehand; it must be new.
 
         What a model or a tool does wrong never raises: it is in the result. Raises StoreError when a
         record cannot be written, UsageError for wrong arguments, CancelledError when cancelled.
         """
-        return await self._drive(prompt, principal, purpose, intent, history, None, run_id)
+        return await self._drive(prompt, principal, purpose, intent, history, None, run_id, state)
 
     def run_sync(self, prompt: str, **options: Any) -> RunResult:
         """Do `run` from code that has no event loop. The gateway must be opened in the same call: pass one
@@ -124,6 +134,7 @@ class Agent:
         principal: Principal | None = None,
         purpose: str | None = None,
         intent: str | None = None,
+        state: str | None = None,
         history: Iterable[Message | dict[str, Any]] = (),
         run_id: str | None = None,
     ) -> AsyncIterator[AgentEvent]:
@@ -136,7 +147,9 @@ class Agent:
         def emit(event: AgentEvent) -> None:
             queue.put_nowait(event)
 
-        task = asyncio.create_task(self._drive(prompt, principal, purpose, intent, history, emit, run_id))
+        task = asyncio.create_task(
+            self._drive(prompt, principal, purpose, intent, history, emit, run_id, state)
+        )
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (event := await queue.get()) is not None:
@@ -161,22 +174,79 @@ class Agent:
         history: Iterable[Message | dict[str, Any]],
         emit: Callable[[AgentEvent], None] | None,
         run_id: str | None = None,
+        state: str | None = None,
     ) -> RunResult:
-        gateway = self.gateway
         check_place(principal or LOCAL, run_id, 1, None, purpose, intent)
+        session = self._session(run_id or new_run_id(), principal, purpose, intent, state, emit)
+        messages = self._opening(session.catalogue, history)
+        prompt = clean_text(_prompt(prompt))
+        messages.append(Message("user", prompt))
+        return await self._driver(session).run(messages, prompt)
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        principal: Principal | None = None,
+        state: str | None = None,
+        emit: Callable[[AgentEvent], None] | None = None,
+    ) -> RunResult:
+        """Go on with a run that was cut off, or that waits for an approval that has been given by now.
+
+        Nothing that is finished is done again, and the model is not asked again for an answer that is on
+        record. Scopes and roles are those of `principal` as given now. `emit` gets the run's events. Raises
+        UsageError for a run that is over, another's, kept no conversation, or is driven elsewhere.
+        """
+        gateway, who = self.gateway, principal or LOCAL
+        check_place(who, run_id, 1, None, None, None)
+        row = await gateway.store.run(run_id)
+        if row is None or (row.tenant, row.user) != (who.tenant, who.user):
+            raise UsageError(f"There is no run {str(run_id)[:80]!r} of {who.user}.")
+        progress = await progress_of(gateway.store, row)
+        opening = progress.opening
+        session = self._session(run_id, principal, opening.purpose, opening.intent, state, emit)
+        if not gateway.store.immediate and not await gateway.leases.take(session):
+            raise UsageError(f"Run {run_id} is driven by another process now. Try again when that has ended.")
+        try:
+            fresh = await gateway.store.run(run_id)
+            progress = await progress_of(gateway.store, fresh or row)  # as it is now that it is ours
+            await remember(gateway.store, session, session.memory)
+            return await self._driver(session).resume(progress)
+        finally:
+            await gateway.leases.let_go(session)
+
+    def _session(
+        self,
+        run_id: str,
+        principal: Principal | None,
+        purpose: str | None,
+        intent: str | None,
+        state: str | None,
+        emit: Callable[[AgentEvent], None] | None,
+    ) -> RunSession:
+        gateway = self.gateway
         deadline = None if self._deadline_s is None else gateway.clock.monotonic() + self._deadline_s
-        session = gateway.session(
-            run_id or new_run_id(),
+        budget = Budget(
+            max_calls=self._max_calls,
+            max_repeats=self._max_repeats,
+            deadline=deadline,
+            max_cost=self._max_cost,
+            max_tokens=self._max_tokens,
+        )
+        return gateway.session(
+            run_id,
             principal=principal,
             purpose=purpose,
             intent=intent,
+            state=state,
             profile=self.profile,
             lang=self.lang,
-            memory=RunMemory(
-                Budget(max_calls=self._max_calls, max_repeats=self._max_repeats, deadline=deadline)
-            ),
+            memory=RunMemory(budget),
             emit=emit,
         )
+
+    def _driver(self, session: RunSession) -> RunDriver:
+        gateway = self.gateway
         settings = RunSettings(
             max_steps=self.profile.max_steps,
             max_parallel=self._max_parallel,
@@ -188,37 +258,34 @@ class Agent:
             deadline_s=self._deadline_s,
             temperature=self.profile.temperature,
         )
-        messages = self._opening(intent, history)
-        prompt = clean_text(_prompt(prompt))
-        messages.append(Message("user", prompt))
-        driver = RunDriver(
+        return RunDriver(
             gate=gateway.gate,
             model=self.model,
             store=gateway.store,
             clock=gateway.clock,
             session=session,
             settings=settings,
+            leases=gateway.leases,
         )
-        return await driver.run(messages, prompt)
 
-    def _opening(self, intent: str | None, history: Iterable[Message | dict[str, Any]]) -> list[Message]:
+    def _opening(self, catalogue: Catalogue, history: Iterable[Message | dict[str, Any]]) -> list[Message]:
         parts = [self._system] if self._system else []
         if self._text_protocol:
-            parts.append(self._tool_prompt(intent))
+            parts.append(self._tool_prompt(catalogue))
         messages = [Message("system", "\n\n".join(parts))] if parts else []
         messages.extend(read_message(item) for item in _items(history))
         return messages
 
-    def _tool_prompt(self, intent: str | None) -> str:
-        found = self._prompts.get(intent)
+    def _tool_prompt(self, catalogue: Catalogue) -> str:
+        found = self._prompts.get(catalogue)
         if found is None:
-            specs = self.gateway.catalogue.for_intent(intent).specs
+            specs = catalogue.specs_in(self.lang)
             tools = [
                 {"name": spec.wire_name, "description": spec.description, "parameters": spec.parameters}
                 for spec in specs
             ]
             found = parse.system_prompt(tools, self._dialect, lang=self.lang)
-            self._prompts[intent] = found
+            self._prompts[catalogue] = found
         return found
 
 

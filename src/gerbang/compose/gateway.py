@@ -3,36 +3,33 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final
+from typing import Any
 
 from msgspec.structs import replace
 
-from gerbang import parse
 from gerbang.adapters.clock import SystemClock
+from gerbang.compose.given import OMITTED, open_secrets, open_store, policy_of, read_arguments, read_risk
 from gerbang.compose.people import People
-from gerbang.compose.policy import Policy
 from gerbang.compose.runs import CallerRuns, check_place
+from gerbang.compose.toolbox import HeldTool, Toolbox
 from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.risk_facts import WorkingHours
 from gerbang.contract.semantic import SemanticValidator
 from gerbang.contract.validators import SHIPPED
-from gerbang.contract.wire import check_name
-from gerbang.errors import ContractError, UsageError
+from gerbang.errors import UsageError
 from gerbang.ledger.keys import Fingerprints, runtime_key
-from gerbang.limits import MAX_ARGUMENT_BYTES, MAX_PARALLEL
+from gerbang.limits import MAX_PARALLEL
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile, profile_named
-from gerbang.policy.rules import DenyAll
-from gerbang.ports import ApproverLike, Clock, Secrets, Store, Tool
+from gerbang.ports import ApproverLike, Clock, Secrets, Store
 from gerbang.ports import Policy as PolicyPort
-from gerbang.runtime import refusals
 from gerbang.runtime.admission import Admission
 from gerbang.runtime.approvals import Approvals
 from gerbang.runtime.batching import run_batch
 from gerbang.runtime.dispatch import Dispatch
 from gerbang.runtime.executor import Executor
 from gerbang.runtime.gate import Gate
-from gerbang.runtime.guarded import GuardedTool
+from gerbang.runtime.leases import Leases
 from gerbang.runtime.lookups import Lookup, Lookups
 from gerbang.runtime.plan import Plans
 from gerbang.runtime.records import Records
@@ -42,13 +39,21 @@ from gerbang.runtime.switches import Switches
 from gerbang.runtime.threads import SyncPool
 from gerbang.runtime.writing import write
 from gerbang.taint.label import trust_of
-from gerbang.values import LOCAL, CallError, Contract, Decision, Principal, Proposal, Result, StepId
+from gerbang.values import (
+    LOCAL,
+    CallError,
+    Contract,
+    Decision,
+    Principal,
+    Proposal,
+    Result,
+    RiskClass,
+    StepId,
+)
 from gerbang.values.canonical import copied
 from gerbang.values.limit import Limit, Limits
 from gerbang.values.record import ApprovalRow, Batch, Kill, RunRow, RunState
 from gerbang.values.text import clean_text
-
-_OMITTED: Final = object()
 
 
 class Gateway:
@@ -63,6 +68,7 @@ class Gateway:
     (`Lookup`): what semantic validators read, whose a resource is, what a policy has to know.
     `validators` are further semantic checks that contracts may name. `limits` bound what tools, actors,
     tenants, teams and runs may do. `hours` says when people are there: other changes are asked about.
+    `max_risk` hides every tool of a larger blast radius from every run.
     Raises ContractError, PolicyError or ConfigError at once, StoreError when it is entered.
     """
 
@@ -70,7 +76,7 @@ class Gateway:
         self,
         tools: Iterable[Any] = (),
         *,
-        policy: PolicyPort | object | None = _OMITTED,
+        policy: PolicyPort | object | None = OMITTED,
         store: "str | Store" = "memory:",
         approver: ApproverLike | None = None,
         clock: Clock | None = None,
@@ -81,30 +87,15 @@ class Gateway:
         validators: Iterable[SemanticValidator] = (),
         limits: Iterable[Limit] = (),
         hours: WorkingHours | None = None,
+        max_risk: str | RiskClass | None = None,
     ) -> None:
         pool = SyncPool()
-        self.secrets: Secrets = _open_secrets(secrets)
-        bodies: dict[str, Tool] = {}
-        contracts: list[Contract] = []
-        places: dict[str, str] = {}
-        self._closers: list[Any] = []  # of tools that hold connections
-        for tool in tools:
-            contract = getattr(tool, "contract", None)
-            if not isinstance(contract, Contract):
-                raise ContractError(
-                    f"{tool!r} is not a tool: decorate the function with @gerbang.tool(name=..., risk=...)."
-                )
-            check_name(contract.name, contract.origin)
-            contracts.append(contract)
-            places[contract.name] = getattr(tool, "defined_by", "code")
-            self._closers += [tool.aclose] if hasattr(tool, "aclose") else []
-            bodies[contract.name] = (
-                GuardedTool(tool, contract, self.secrets, pool) if contract.secrets else tool
-            )
-        self.catalogue = Catalogue(contracts)
+        self.secrets: Secrets = open_secrets(secrets)
+        self._toolbox = Toolbox(tools, self.secrets, pool)
+        self._max_risk = None if max_risk is None else read_risk(max_risk)
         self.clock: Clock = clock or SystemClock()
-        self.store: Store = _open_store(store)
-        self.policy: PolicyPort = _policy(policy)
+        self.store: Store = open_store(store)
+        self.policy: PolicyPort = policy_of(policy)
         self._approver = approver
         self._lookups = Lookups(readers or {}, owners or {}, facts or {}, pool)
         self._plans = Plans(
@@ -112,19 +103,21 @@ class Gateway:
             owners or (),
             readers or (),
             Limits.made(limits),
-            places,
+            self._toolbox.places,
         )
-        for contract in contracts:
+        for contract in self._toolbox.contracts:
             self._plans.check(contract)
         self._hours = hours
-        self._executor = Executor(bodies, pool)
+        self._executor = Executor(self._toolbox.bodies, pool)
         self._gate: Gate | None = None
         self._runs = CallerRuns()
         self._people: People
         self._switches: Switches
+        self.leases: Leases
 
     async def __aenter__(self) -> "Gateway":
         await self.store.open()
+        await self._toolbox.read_pins(self.store)
         admission = Admission(
             policy=self.policy,
             clock=self.clock,
@@ -133,9 +126,7 @@ class Gateway:
             lookups=self._lookups,
             hours=self._hours,
         )
-        records = Records(
-            self.store, self.clock, self._plans.watched(entry.contract for entry in self.catalogue)
-        )
+        records = Records(self.store, self.clock, self._plans.watched(self._toolbox.contracts))
         self._gate = Gate(
             admission=admission,
             dispatch=Dispatch(
@@ -146,6 +137,7 @@ class Gateway:
             approvals=Approvals(self.store, self.clock, self._approver),
             clock=self.clock,
         )
+        self.leases = Leases(self.store, self.clock)
         self._people = People(self.store, self.clock, self.catalogue, self.policy)
         self._switches = Switches(self.store, self.clock, admission)
         await self._switches.refresh()
@@ -162,10 +154,21 @@ class Gateway:
         if gate is not None:
             await gate.aclose()
             await self._switches.aclose()
+            await self.leases.aclose()
         await self._executor.aclose()
-        for close in self._closers:
+        for close in self._toolbox.closers:
             await close()
         await self.store.close()
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """All tools that may be called, of every run."""
+        return self._toolbox.catalogue
+
+    @property
+    def held_tools(self) -> tuple[HeldTool, ...]:
+        """Tools that wait for `approve_tool`: from a pinned source, and not as they were approved."""
+        return self._toolbox.held
 
     @property
     def gate(self) -> Gate:
@@ -185,6 +188,7 @@ class Gateway:
         key: str | None = None,
         purpose: str | None = None,
         intent: str | None = None,
+        state: str | None = None,
     ) -> Result:
         """Make one gated call and return its result; never raises for what a model or tool did.
 
@@ -192,7 +196,7 @@ class Gateway:
         of the call: the same place with the same arguments gives the stored result (`replayed`).
         `key` is an idempotency key of the caller's own. Raises UsageError and StoreError.
         """
-        session = await self._session(run_id, principal, purpose, intent, step_id, key)
+        session = await self._session(run_id, principal, purpose, intent, step_id, key, state)
         proposal = self._propose(session, tool, arguments, step_id, 0)
         gate = self.gate
         try:
@@ -212,10 +216,11 @@ class Gateway:
         step_id: StepId = 1,
         purpose: str | None = None,
         intent: str | None = None,
+        state: str | None = None,
         max_parallel: int = MAX_PARALLEL,
     ) -> list[Result]:
         """Make the calls of one answer: reads side by side, the others in order; results in call order."""
-        session = await self._session(run_id, principal, purpose, intent, step_id)
+        session = await self._session(run_id, principal, purpose, intent, step_id, None, state)
         proposals = [
             self._propose(session, tool, arguments, step_id, ordinal)
             for ordinal, (tool, arguments) in enumerate(calls)
@@ -232,6 +237,7 @@ class Gateway:
         step_id: StepId = 1,
         purpose: str | None = None,
         intent: str | None = None,
+        state: str | None = None,
     ) -> Decision:
         """Say what would happen and why. Runs and records nothing.
 
@@ -244,6 +250,7 @@ class Gateway:
             principal=who,
             purpose=purpose,
             intent=intent,
+            state=state,
             memory=self._runs.known(run_id, who),
         )
         return self.gate.decide(session, self._propose(session, tool, arguments, step_id, 0))
@@ -253,10 +260,22 @@ class Gateway:
         *,
         principal: Principal | None = None,
         intent: str | None = None,
+        state: str | None = None,
         purpose: str | None = None,
     ) -> list[Contract]:
-        """Return the contracts that a run with this intent may know of, with their JSON Schemas."""
-        return [entry.contract for entry in self.catalogue.for_intent(intent)]
+        """Return the contracts that such a run may know of, with their JSON Schemas.
+
+        `intent` and `state` are words of the embedding program that contracts are exposed by.
+        """
+        return [entry.contract for entry in self._subset(principal or LOCAL, intent, state)]
+
+    async def approve_tool(self, name: str, *, by: Principal) -> None:
+        """Approve the definition of a tool from a pinned source (a file read with `pin=True`, a server) as it
+        is now; runs that begin from here on may call it. Raises UsageError for a tool that needs none.
+        """
+        _ = self.gate
+        await self._toolbox.approve(self.store, name, by.user, self.clock.now())
+        self._people = People(self.store, self.clock, self.catalogue, self.policy)
 
     async def approve(
         self, approval_id: str, *, by: Principal, arguments: dict[str, Any] | None = None
@@ -301,6 +320,7 @@ class Gateway:
         principal: Principal | None = None,
         purpose: str | None = None,
         intent: str | None = None,
+        state: str | None = None,
         profile: Profile | None = None,
         lang: str = "en",
         memory: RunMemory | None = None,
@@ -310,13 +330,23 @@ class Gateway:
         return RunSession(
             run_id=run_id,
             principal=principal or LOCAL,
-            catalogue=self.catalogue.for_intent(intent),
+            catalogue=self._subset(principal or LOCAL, intent, state),
             memory=memory or RunMemory(Budget()),
             profile=profile or profile_named("gateway"),
             lang=lang,
             purpose=purpose,
             intent=intent,
             emit=emit,
+        )
+
+    def _subset(self, who: Principal, intent: str | None, state: str | None) -> Catalogue:
+        return self.catalogue.subset(
+            intent=intent,
+            state=state,
+            tenant=who.tenant,
+            roles=who.roles,
+            scopes=who.scopes,
+            max_risk=self._max_risk,
         )
 
     async def _session(
@@ -327,6 +357,7 @@ class Gateway:
         intent: str | None,
         step_id: StepId,
         key: str | None = None,
+        state: str | None = None,
     ) -> RunSession:
         """Return the session of a call; the first call of a run records its start."""
         _ = self.gate
@@ -337,11 +368,13 @@ class Gateway:
             name = new_run_id()
         else:
             memory, first = await self._runs.memory(name, who, self.store, self._reads_outside)
-        session = self.session(name, principal=who, purpose=purpose, intent=intent, memory=memory)
+        session = self.session(
+            name, principal=who, purpose=purpose, intent=intent, state=state, memory=memory
+        )
         if first:
             now = self.clock.now()
-            state = RunState.RUNNING if run_id is None else RunState.OPEN
-            session.memory.row = RunRow(name, who.tenant, who.user, state, now, now, profile="gateway")
+            begun = RunState.RUNNING if run_id is None else RunState.OPEN
+            session.memory.row = RunRow(name, who.tenant, who.user, begun, now, now, profile="gateway")
             session.closing = session.memory.row if run_id is None else None
         if session.memory.row is not None:  # until a commit has written it
             session.carry = Batch(runs=[session.memory.row])
@@ -357,7 +390,7 @@ class Gateway:
     ) -> Proposal:
         fault: CallError | None = None
         if isinstance(arguments, str):
-            given, fault = _read(arguments)
+            given, fault = read_arguments(arguments)
         else:
             given = copied(arguments)  # the caller may go on changing theirs
         return Proposal(
@@ -369,43 +402,3 @@ class Gateway:
             given if fault is None else None,
             fault,
         )
-
-
-def _read(text: str) -> tuple[dict[str, Any], CallError | None]:
-    if len(text) > MAX_ARGUMENT_BYTES:
-        said = f"The arguments are {len(text)} characters; the limit is {MAX_ARGUMENT_BYTES}."
-        return {}, refusals.unreadable("CALL_TOO_LARGE", said)
-    arguments, fault = parse.arguments_from_json(text)
-    if arguments is None:
-        code, message = fault or ("CALL_NOT_JSON", "The arguments are not a JSON object.")
-        return {}, refusals.unreadable(code, message)
-    return arguments, None
-
-
-def _open_store(store: "str | Store") -> Store:
-    if not isinstance(store, str):
-        return store
-    from gerbang.adapters.stores import open_store
-
-    return open_store(store)
-
-
-def _open_secrets(secrets: "str | Secrets") -> Secrets:
-    if not isinstance(secrets, str):
-        if not callable(getattr(secrets, "get", None)):
-            raise UsageError("secrets takes an address, such as env:, or an object with get(name).")
-        return secrets
-    from gerbang.adapters.secrets import open_secrets
-
-    return open_secrets(secrets)
-
-
-def _policy(policy: Any) -> PolicyPort:
-    if policy is _OMITTED:
-        return Policy.default()
-    if policy is None:
-        return DenyAll()
-    if not callable(getattr(policy, "decide", None)):
-        raise UsageError("policy takes a Policy, such as Policy.default(), or None to deny everything.")
-    found: PolicyPort = policy
-    return found

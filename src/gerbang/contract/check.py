@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from gerbang.contract.catalogue import Catalogue, Entry
+from gerbang.contract.catalogue import Catalogue, Entry, Missing
 from gerbang.contract.coerce import coerce
 from gerbang.contract.fix import certain_fix
 from gerbang.contract.schema import findings, pointer
@@ -52,7 +52,12 @@ def check(entry: Entry, proposal: Proposal) -> ValidCall | CallError:
 
 
 def unknown_tool(catalogue: Catalogue, name: str) -> CallError:
-    """Return the error for a name that the catalogue does not have, with the nearest that it has."""
+    """Return the error for a name that the catalogue does not give: retired, changed since it was approved,
+    or unknown, with the nearest that it has.
+    """
+    missing = catalogue.missing(name)
+    if missing is not None:
+        return _missing(missing)
     near = catalogue.nearest(name)
     entry = "TOOL_UNKNOWN/near" if near else "TOOL_UNKNOWN" if catalogue.names else "TOOL_UNKNOWN/none"
     return said(
@@ -62,6 +67,20 @@ def unknown_tool(catalogue: Catalogue, name: str) -> CallError:
         entry=entry,
         recoverable=True,
         available=near or tuple(sorted(catalogue.names)[:20]),
+    )
+
+
+def _missing(missing: Missing) -> CallError:
+    name, successor = missing.entry.contract.name, missing.successor
+    if missing.why == "changed":
+        return said("permission_denied", "TOOL_CHANGED", {"name": name})
+    return said(
+        "unknown_tool",
+        "TOOL_RETIRED",
+        {"name": name, "successor": successor or ""},
+        entry="TOOL_RETIRED" if successor else "TOOL_RETIRED/none",
+        recoverable=True,
+        available=(successor,) if successor else (),
     )
 
 

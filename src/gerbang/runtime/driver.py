@@ -71,7 +71,7 @@ class RunDriver:
         self._clock = clock
         self._session = session
         self._settings = settings
-        self._specs = session.catalogue.specs
+        self._specs = session.catalogue.specs_in(session.lang)
         self._offered = offered(session.catalogue)
         self._transcript: Transcript
         self._answer: Answer | None = None

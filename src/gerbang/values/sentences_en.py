@@ -81,6 +81,11 @@ ERRORS: Final[dict[str, Sentence]] = {
         "This tool is retired.",
         "Use its successor.",
     ),
+    "TOOL_RETIRED/none": Sentence(
+        "The tool {name} is retired, and nothing replaces it.",
+        "Use one of the listed tools.",
+        "This tool is retired, and nothing replaces it.",
+    ),
     # validation_error
     "arguments": Sentence(
         "The arguments do not fit {tool}: {names}.",
@@ -133,6 +138,11 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Refuse this call instead, and let another one be proposed.",
         "An edit may not change a field that names the effect.",
     ),
+    "KEY_REQUIRED": Sentence(
+        "{tool} may only be called with an idempotency key, which the program around you has to give.",
+        "Tell the user; the call cannot be mended by other arguments.",
+        "This tool may only be called with an idempotency key, which the program around you has to give.",
+    ),
     # semantic_error
     "SAME_BRANCH": Sentence(
         "Two values that must differ are the same.", "Choose another value for one of them."
@@ -150,8 +160,29 @@ ERRORS: Final[dict[str, Sentence]] = {
     "NO_EVIDENCE": Sentence(
         "The evidence that the call needs is missing.", "Gather the evidence first, then send the call again."
     ),
+    "SAME_VALUE": Sentence(
+        "Two values that must differ are the same.", "Choose another value for one of them."
+    ),
+    "BAD_DATE": Sentence("A date makes no sense here.", "Mend the date, as RFC 3339 writes it."),
+    "OFF_GOAL": Sentence(
+        "This tool does not serve the goal of this run.", "Choose a tool that does, or tell the user."
+    ),
+    "CHECK_FAILED": Sentence(
+        "{reader} could not be looked up, so the call could not be checked and was not made.",
+        "Try again later, or tell the user.",
+        "Something could not be looked up, so the call could not be checked and was not made.",
+    ),
     # permission_denied
-    "SCOPE_MISSING": Sentence("The actor lacks a scope that this tool needs.", "Stop, and tell the user."),
+    "TOOL_CHANGED": Sentence(
+        "The definition of the tool {name} is not the one that was approved, so nothing was run.",
+        "Stop, and tell the user that somebody has to approve the tool again.",
+        "The tool's definition is not the one that was approved, so nothing was run.",
+    ),
+    "SCOPE_MISSING": Sentence(
+        "The actor lacks the scope {scopes}.",
+        "Stop, and tell the user.",
+        "The actor lacks a scope that this tool needs.",
+    ),
     "TENANT_MISMATCH": Sentence("The resource belongs to another tenant.", "Stop, and tell the user."),
     "SECRET_MISSING": Sentence(
         "The secret {name} has no value, so nothing was run. Somebody who runs Gerbang has to set it: "
@@ -220,6 +251,18 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Too many calls were made for this user.",
         "Wait as long as retry_after_ms says, or finish with what is known.",
     ),
+    "RATE_TENANT": Sentence(
+        "Too many calls were made for this tenant.",
+        "Wait as long as retry_after_ms says, or finish with what is known.",
+    ),
+    "RATE_TEAM": Sentence(
+        "Too many calls were made for this team.",
+        "Wait as long as retry_after_ms says, or finish with what is known.",
+    ),
+    "RATE_RUN": Sentence(
+        "Too many calls were made in this run.",
+        "Wait as long as retry_after_ms says, or finish with what is known.",
+    ),
     "TOO_MANY_LATE_CALLS": Sentence(
         "Too many earlier calls still run past their time-out.", "Wait, or finish with what is known."
     ),
@@ -267,6 +310,11 @@ ERRORS: Final[dict[str, Sentence]] = {
     "CONNECTION_RESET": Sentence(
         "The connection to the service was lost.", "Check what happened before you send the call again."
     ),
+    "CIRCUIT_OPEN": Sentence(
+        "This service has failed several times in a row, so it is left alone for a while.",
+        "Try again after the wait, or finish with what is known.",
+    ),
+    "HTTP_3XX": Sentence("The service sent the request elsewhere.", "Use another tool, or tell the user."),
     "HTTP_4XX": Sentence(
         "The service refused the request.", "Read its answer, mend the arguments, or use another tool."
     ),
@@ -301,6 +349,10 @@ ERRORS: Final[dict[str, Sentence]] = {
     "RUN_CANCELLED/running": Sentence(
         "The run was cancelled while this call ran.", "Stop; start nothing more in this run."
     ),
+    "RUN_TAKEN_OVER": Sentence(
+        "Another process drives this run now, so the call was not made here.",
+        "Do nothing: the other process goes on with the run.",
+    ),
     "DEADLINE": Sentence(
         "The deadline passed before this call was sent.",
         "Finish with what is known, and say what is missing.",
@@ -334,8 +386,28 @@ FIELDS: Final[dict[str, str]] = {
     "multipleOf": "Must be a multiple of {step}.",
     "deep": "Does not fit the schema. The value is nested too deeply to say where; send less.",
     "other": "Does not fit the schema ({keyword}).",
+    # what semantic validators say
+    "differs": "{one} and {other} must differ.",
+    "no_number": "{name} is not a number.",
+    "at_least": "{name} must be at least {limit}.",
+    "at_most": "{name} must be at most {limit}.",
+    "date_form": "{name} is not a date (write 2026-01-31 or RFC 3339).",
+    "date_past": "{name} lies in the past.",
+    "date_future": "{name} lies in the future.",
+    "date_far": "{name} is more than {days} days away.",
+    "date_before": "{name} lies before {former}.",
+    "no_thing": "The thing to change does not exist.",
+    "no_such": "There is no {given}.",
+    "transition": "From {present} one can go to {known}, not to {target}.",
+    "no_transition": "From {present} one can go to nothing, so not to {target}.",
+    "old_version": "{name} is not the present version: read it again.",
+    "unread": "Read it first with {wanted}.",
+    "no_call": "No call of this run is called {names}.",
+    "no_reason": "{name} must name calls of this run that show the reason.",
+    "foreign": "This {kind} is not the tenant's.",
+    "off_goal": "This tool does not serve the goal of this run.",
 }
-"""Sentences about one field, by the keyword of the schema that is not met."""
+"""Sentences about one field, by the keyword of the schema that is not met or the check that failed."""
 
 OR: Final = " or "
 """Stands between the types that a field may have."""

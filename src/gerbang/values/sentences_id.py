@@ -83,6 +83,11 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Tool ini sudah dihentikan.",
         "Pakai penggantinya.",
     ),
+    "TOOL_RETIRED/none": Sentence(
+        "Tool {name} sudah dihentikan dan tidak ada penggantinya.",
+        "Pakai salah satu tool dalam daftar.",
+        "Tool ini sudah dihentikan dan tidak ada penggantinya.",
+    ),
     # validation_error
     "arguments": Sentence(
         "Argumennya tidak cocok dengan {tool}: {names}.",
@@ -137,6 +142,11 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Tolak saja panggilan ini, dan biarkan yang lain diusulkan.",
         "Suntingan tidak boleh mengubah field yang menamai efeknya.",
     ),
+    "KEY_REQUIRED": Sentence(
+        "{tool} hanya boleh dipanggil dengan kunci idempotensi, yang harus diberikan program di sekitarnya.",
+        "Beri tahu pengguna; panggilan ini tidak dapat diperbaiki dengan argumen lain.",
+        "Tool ini hanya boleh dipanggil dengan kunci idempotensi, yang harus diberikan program di sekitarnya.",
+    ),
     # semantic_error
     "SAME_BRANCH": Sentence(
         "Dua nilai yang harus berbeda ternyata sama.", "Pilih nilai lain untuk salah satunya."
@@ -155,9 +165,30 @@ ERRORS: Final[dict[str, Sentence]] = {
     "NO_EVIDENCE": Sentence(
         "Bukti yang diperlukan panggilan ini tidak ada.", "Kumpulkan buktinya dahulu, lalu kirim ulang."
     ),
+    "SAME_VALUE": Sentence(
+        "Dua nilai yang harus berbeda ternyata sama.", "Pilih nilai lain untuk salah satunya."
+    ),
+    "BAD_DATE": Sentence(
+        "Tanggalnya tidak masuk akal di sini.", "Perbaiki tanggalnya, seperti ditulis RFC 3339."
+    ),
+    "OFF_GOAL": Sentence(
+        "Tool ini tidak melayani tujuan proses ini.", "Pilih tool yang melayaninya, atau beri tahu pengguna."
+    ),
+    "CHECK_FAILED": Sentence(
+        "{reader} tidak dapat dibaca, jadi panggilan ini tidak dapat diperiksa dan tidak dijalankan.",
+        "Coba lagi nanti, atau beri tahu pengguna.",
+        "Ada yang tidak dapat dibaca, jadi panggilan ini tidak dapat diperiksa dan tidak dijalankan.",
+    ),
     # permission_denied
+    "TOOL_CHANGED": Sentence(
+        "Definisi tool {name} bukan yang disetujui, jadi tidak ada yang dijalankan.",
+        "Berhenti, dan beri tahu pengguna bahwa tool itu harus disetujui lagi.",
+        "Definisi tool bukan yang disetujui, jadi tidak ada yang dijalankan.",
+    ),
     "SCOPE_MISSING": Sentence(
-        "Pelaku tidak punya scope yang diperlukan tool ini.", "Berhenti, dan beri tahu pengguna."
+        "Pelaku tidak punya scope {scopes}.",
+        "Berhenti, dan beri tahu pengguna.",
+        "Pelaku tidak punya scope yang diperlukan tool ini.",
     ),
     "TENANT_MISMATCH": Sentence("Sumber ini milik tenant lain.", "Berhenti, dan beri tahu pengguna."),
     "SECRET_MISSING": Sentence(
@@ -232,6 +263,18 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Terlalu banyak panggilan untuk pengguna ini.",
         "Tunggu selama retry_after_ms, atau selesaikan dengan yang sudah diketahui.",
     ),
+    "RATE_TENANT": Sentence(
+        "Terlalu banyak panggilan untuk tenant ini.",
+        "Tunggu selama retry_after_ms, atau selesaikan dengan yang sudah diketahui.",
+    ),
+    "RATE_TEAM": Sentence(
+        "Terlalu banyak panggilan untuk tim ini.",
+        "Tunggu selama retry_after_ms, atau selesaikan dengan yang sudah diketahui.",
+    ),
+    "RATE_RUN": Sentence(
+        "Terlalu banyak panggilan dalam proses ini.",
+        "Tunggu selama retry_after_ms, atau selesaikan dengan yang sudah diketahui.",
+    ),
     "TOO_MANY_LATE_CALLS": Sentence(
         "Terlalu banyak panggilan terdahulu masih berjalan melewati batas waktunya.",
         "Tunggu, atau selesaikan dengan yang sudah diketahui.",
@@ -274,6 +317,13 @@ ERRORS: Final[dict[str, Sentence]] = {
     "CONNECTION_RESET": Sentence(
         "Sambungan ke layanan terputus.", "Periksa apa yang terjadi sebelum mengirim ulang panggilan ini."
     ),
+    "CIRCUIT_OPEN": Sentence(
+        "Layanan ini gagal beberapa kali berturut-turut, jadi dibiarkan dahulu.",
+        "Coba lagi sesudah waktu tunggu, atau selesaikan dengan yang sudah diketahui.",
+    ),
+    "HTTP_3XX": Sentence(
+        "Layanan mengalihkan permintaannya ke tempat lain.", "Pakai tool lain, atau beri tahu pengguna."
+    ),
     "HTTP_4XX": Sentence(
         "Layanan menolak permintaannya.", "Baca jawabannya, perbaiki argumennya, atau pakai tool lain."
     ),
@@ -304,6 +354,10 @@ ERRORS: Final[dict[str, Sentence]] = {
     "RUN_CANCELLED/running": Sentence(
         "Proses dibatalkan ketika panggilan ini berjalan.", "Berhenti; jangan mulai apa pun lagi."
     ),
+    "RUN_TAKEN_OVER": Sentence(
+        "Program lain sekarang menjalankan proses ini, jadi panggilan ini tidak dijalankan di sini.",
+        "Jangan lakukan apa pun: program itu meneruskan prosesnya.",
+    ),
     "DEADLINE": Sentence("Batas waktu lewat sebelum panggilan ini dikirim.", _FINISH),
     "INTERNAL": Sentence(
         "Tool gagal di dalam ({reference}).",
@@ -333,6 +387,25 @@ FIELDS: Final[dict[str, str]] = {
     "multipleOf": "Harus kelipatan {step}.",
     "deep": "Tidak cocok dengan skema. Nilainya bersarang terlalu dalam; kirim lebih sedikit.",
     "other": "Tidak cocok dengan skema ({keyword}).",
+    "differs": "{one} dan {other} harus berbeda.",
+    "no_number": "{name} bukan angka.",
+    "at_least": "{name} paling kecil {limit}.",
+    "at_most": "{name} paling besar {limit}.",
+    "date_form": "{name} bukan tanggal (tulis 2026-01-31 atau RFC 3339).",
+    "date_past": "{name} sudah lewat.",
+    "date_future": "{name} masih di masa depan.",
+    "date_far": "{name} berjarak lebih dari {days} hari.",
+    "date_before": "{name} mendahului {former}.",
+    "no_thing": "Yang hendak diubah tidak ada.",
+    "no_such": "Tidak ada {given}.",
+    "transition": "Dari {present} hanya dapat ke {known}, bukan ke {target}.",
+    "no_transition": "Dari {present} tidak dapat ke mana pun, jadi bukan ke {target}.",
+    "old_version": "{name} bukan versi yang sekarang: baca lagi.",
+    "unread": "Baca dahulu dengan {wanted}.",
+    "no_call": "Tidak ada panggilan dalam proses ini yang bernama {names}.",
+    "no_reason": "{name} harus menyebut panggilan dalam proses ini yang menunjukkan alasannya.",
+    "foreign": "{kind} ini bukan milik tenant.",
+    "off_goal": "Tool ini tidak melayani tujuan proses ini.",
 }
 
 OR: Final = " atau "

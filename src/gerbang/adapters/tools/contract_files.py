@@ -13,21 +13,22 @@ A file holds one contract, several YAML documents, or a list. Fields are those o
 
 import importlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
+from gerbang.adapters.tools.declared import DeclaredTool
 from gerbang.adapters.tools.function_body import named_function
-from gerbang.adapters.tools.python import PythonTool, describe_parameters, python_tool
+from gerbang.adapters.tools.python import describe_parameters, python_tool
 from gerbang.adapters.tools.signature import read_signature
 from gerbang.contract.build import contract_of, with_body
 from gerbang.contract.document import ContractDocument, read_document
-from gerbang.errors import ConfigError, ContractError, ToolError
+from gerbang.errors import ConfigError, ContractError
 from gerbang.limits import MAX_CONTRACT_FILE_BYTES
-from gerbang.values import CallContext, Contract
+from gerbang.values import Contract
 from gerbang.values.yamltext import read_yaml_documents
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
@@ -46,27 +47,6 @@ class Described(Struct, frozen=True):
 
     contract: Contract
     fields: Mapping[str, Any]
-
-
-class DeclaredTool:
-    """A contract without a body: a function made with `@tool(contract=...)` goes with it."""
-
-    blocking = False
-
-    def __init__(self, contract: Contract) -> None:
-        self.contract = contract
-        self.pinned = False
-
-    def __repr__(self) -> str:
-        return f"<contract {self.contract.name}>"
-
-    async def invoke(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
-        """Say that there is nothing to run. A gateway takes no such tool unless it is retired."""
-        raise ToolError("This tool has no body.", code="NO_BODY", error_type="internal_error", effect="none")
-
-    def invoke_sync(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
-        """Never called: the tool is not blocking."""
-        raise NotImplementedError
 
 
 def load_contracts(path: str | Path, *, pin: bool = False) -> list[Any]:
@@ -88,6 +68,7 @@ def load_contracts(path: str | Path, *, pin: bool = False) -> list[Any]:
     _raise(faults)
     for tool in tools:
         tool.pinned = pin
+        tool.defined_by = "file"
     return tools
 
 
@@ -108,32 +89,6 @@ def load_contract(path: str) -> Contract:
     if name:
         raise ContractError(f"{place}: there is no contract {name[:80]!r}.")
     raise ContractError(f"{place} holds {len(found)} contracts; say which one: {place}#NAME.")
-
-
-def with_bodies(tools: Iterable[Any]) -> list[Any]:
-    """Return the tools without those that are only declared and whose function is among them.
-
-    Raises ContractError for a contract that nothing was written for, unless it is retired.
-    """
-    given = list(tools)
-    functions = {tool.contract.name: tool for tool in given if isinstance(tool, PythonTool)}
-    kept: list[Any] = []
-    for tool in given:
-        if not isinstance(tool, DeclaredTool):
-            kept.append(tool)
-            continue
-        contract = tool.contract
-        function = functions.get(contract.name)
-        if function is not None and function.declared == contract.digest:
-            function.pinned = function.pinned or tool.pinned
-        elif function is not None or contract.retired:
-            kept.append(tool)  # the catalogue refuses two definitions of one name
-        else:
-            raise ContractError(
-                f"{contract.origin}: {contract.name} has no body: add python: or http: to the file, or write "
-                f"a function with @gerbang.tool(contract=...) and give it to the gateway as well."
-            )
-    return kept
 
 
 def contract_schema() -> dict[str, Any]:

@@ -1,0 +1,70 @@
+"""What a program gives to a gateway: addresses or objects, a policy or none, arguments as dict or text."""
+
+from typing import Any, Final
+
+from gerbang import parse
+from gerbang.compose.policy import Policy
+from gerbang.errors import UsageError
+from gerbang.limits import MAX_ARGUMENT_BYTES
+from gerbang.policy.rules import DenyAll
+from gerbang.ports import Policy as PolicyPort
+from gerbang.ports import Secrets, Store
+from gerbang.runtime import refusals
+from gerbang.values import CallError, RiskClass
+
+OMITTED: Final = object()
+"""Stands for a policy that was not given: the shipped one is meant, not none."""
+
+
+def read_arguments(text: str) -> tuple[dict[str, Any], CallError | None]:
+    """Return the arguments that a text says, or the error for the model."""
+    if len(text) > MAX_ARGUMENT_BYTES:
+        said = f"The arguments are {len(text)} characters; the limit is {MAX_ARGUMENT_BYTES}."
+        return {}, refusals.unreadable("CALL_TOO_LARGE", said)
+    arguments, fault = parse.arguments_from_json(text)
+    if arguments is None:
+        code, message = fault or ("CALL_NOT_JSON", "The arguments are not a JSON object.")
+        return {}, refusals.unreadable(code, message)
+    return arguments, None
+
+
+def open_store(store: "str | Store") -> Store:
+    """Return the store of an address, or the one given."""
+    if not isinstance(store, str):
+        return store
+    from gerbang.adapters import stores
+
+    return stores.open_store(store)
+
+
+def open_secrets(secrets: "str | Secrets") -> Secrets:
+    """Return the secrets of an address, or those given. Raises UsageError."""
+    if not isinstance(secrets, str):
+        if not callable(getattr(secrets, "get", None)):
+            raise UsageError("secrets takes an address, such as env:, or an object with get(name).")
+        return secrets
+    from gerbang.adapters import secrets as stores_of_secrets
+
+    return stores_of_secrets.open_secrets(secrets)
+
+
+def policy_of(policy: Any) -> PolicyPort:
+    """Return the policy that is meant. Raises UsageError."""
+    if policy is OMITTED:
+        return Policy.default()
+    if policy is None:
+        return DenyAll()
+    if not callable(getattr(policy, "decide", None)):
+        raise UsageError("policy takes a Policy, such as Policy.default(), or None to deny everything.")
+    found: PolicyPort = policy
+    return found
+
+
+def read_risk(value: str) -> RiskClass:
+    """Return the risk class of that name. Raises UsageError."""
+    try:
+        return RiskClass(value)
+    except ValueError:
+        raise UsageError(
+            f"max_risk: {str(value)[:60]!r} is not a risk class. Use one of: {', '.join(RiskClass)}."
+        ) from None
