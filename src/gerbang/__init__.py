@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from gerbang import parse
+    from gerbang.adapters.tools.contract_files import load_contracts
     from gerbang.adapters.tools.http_file import load_tools
     from gerbang.adapters.tools.python import tool
     from gerbang.compose.agent import Agent
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     )
     from gerbang.compose.gateway import Gateway
     from gerbang.compose.policy import Policy
+    from gerbang.contract.document import Argument
     from gerbang.errors import (
         CallerError,
         ConfigError,
@@ -59,6 +61,7 @@ __all__ = [
     "ApprovalAnswer",
     "ApprovalNeeded",
     "ApprovalRequest",
+    "Argument",
     "CallContext",
     "CallError",
     "CallerError",
@@ -85,6 +88,7 @@ __all__ = [
     "ToolError",
     "ToolFinished",
     "UsageError",
+    "load_contracts",
     "load_tools",
     "parse",
     "tool",
@@ -92,7 +96,9 @@ __all__ = [
 
 _HOMES: Final = {
     "gerbang.adapters.tools.http_file": ("load_tools",),
+    "gerbang.adapters.tools.contract_files": ("load_contracts",),
     "gerbang.adapters.tools.python": ("tool",),
+    "gerbang.contract.document": ("Argument",),
     "gerbang.compose.agent": ("Agent",),
     "gerbang.compose.events": (
         *("AnswerDelta", "ApprovalNeeded", "Decided", "Finished", "Notice"),
