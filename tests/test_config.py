@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gerbang.config import KEYS, Settings, load
+from gerbang.config import KEYS, OTHER_NAMES, Origin, Settings, load, load_with_origins
 from gerbang.errors import ConfigError
 
 
@@ -107,13 +107,128 @@ def test_foreign_variables_are_left_alone(name: str) -> None:
 
 
 def test_every_setting_can_come_from_the_environment() -> None:
-    samples: dict[str, Any] = {"lang": "id", "deadline_s": "2.5"}
+    samples: dict[str, tuple[str, Any]] = {
+        "lang": ("id", "id"),
+        "deadline_s": ("2.5", 2.5),
+        "tools_enabled": ("true", True),
+        "tool_timeout_secs": ("2.5", 2.5),
+        "egress": (" a.example , 10.0.0.0/8,", ("a.example", "10.0.0.0/8")),
+    }
     for key in KEYS:
-        text = samples.get(key, "3")
-        assert str(getattr(load({}, {f"GERBANG_{key.upper()}": text}), key)) == text
+        text, value = samples.get(key, ("3", None))
+        found = getattr(load({}, {f"GERBANG_{key.upper()}": text}), key)
+        assert found == value if value is not None else str(found) == text
 
 
 def test_home_is_expanded_in_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "lang = 'id'\n")
     monkeypatch.setitem(os.environ, "HOME", str(tmp_path))
     assert load({}, {}, "~/gerbang.toml").lang == "id"
+
+
+# -- HTTP tools: names of another system ---------------------------------------------------------------------
+
+SECOND: list[tuple[str, str, str, Any]] = [
+    ("LLM_TOOLS_ENABLED", "false", "tools_enabled", False),
+    ("LLM_TOOLS_ENABLED", "1", "tools_enabled", True),
+    ("LLM_TOOLS_FILE", "tools.json", "tools_file", "tools.json"),
+    ("LLM_TOOL_MAX_ITERATIONS", "7", "tool_max_iterations", 7),
+    ("LLM_TOOL_TIMEOUT_SECS", "2.5", "tool_timeout_secs", 2.5),
+    ("LLM_TOOL_RESULT_MAX_CHARS", "100", "tool_result_max_chars", 100),
+]
+
+
+@pytest.mark.parametrize(("variable", "text", "name", "value"), SECOND)
+def test_second_names(tmp_path: Path, variable: str, text: str, name: str, value: Any) -> None:
+    loaded = load_with_origins({}, {variable: text})
+    assert getattr(loaded.settings, name) == value
+    assert loaded.origins[name] == Origin("environment", variable)
+    toml = f"'{value}'" if isinstance(value, str) else str(value).lower()
+    file = write(tmp_path, f"{variable} = {toml}\n")
+    assert getattr(load({}, {}, file), name) == value
+    assert OTHER_NAMES[variable] == name
+
+
+def test_defaults_of_the_second_names() -> None:
+    settings = load({}, {})
+    assert (settings.tool_max_iterations, settings.tool_timeout_secs) == (4, 15)
+    assert settings.tool_result_max_chars == 2000
+    assert (settings.tools_enabled, settings.tools_file, settings.active_tools_file()) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("enabled", "file", "active"),
+    [
+        (None, None, False),
+        (None, "", False),
+        (None, "t.json", True),
+        ("true", "t.json", True),
+        ("false", "t.json", False),
+        ("true", None, False),
+    ],
+)
+def test_when_the_file_of_tools_is_used(enabled: str | None, file: str | None, active: bool) -> None:
+    environ = {"LLM_TOOLS_ENABLED": enabled or "", "LLM_TOOLS_FILE": file or ""}
+    assert (load({}, environ).active_tools_file() is not None) == active
+
+
+def test_limits_of_the_voice_profile() -> None:
+    environ = {"LLM_TOOL_MAX_ITERATIONS": "2", "LLM_TOOL_RESULT_MAX_CHARS": "99"}
+    assert load({}, environ).limits() == {}
+    assert load({"profile": "voice"}, environ).limits() == {"max_steps": 2, "result_max_chars": 99}
+    assert load({"profile": "voice"}, {}).limits() == {"max_steps": 4, "result_max_chars": 2000}
+    both = load({"profile": "voice"}, {**environ, "GERBANG_MAX_STEPS": "3"})
+    assert both.limits() == {"max_steps": 3, "result_max_chars": 99}
+
+
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        ({"LLM_TOOL_FILE": "x"}, ["LLM_TOOL_FILE", "LLM_TOOLS_FILE"]),
+        ({"LLM_TOOLS_FIEL": "x"}, ["LLM_TOOLS_FIEL", "LLM_TOOLS_FILE"]),
+        ({"LLM_TOOL_TIMEOUT": "5"}, ["LLM_TOOL_TIMEOUT", "LLM_TOOL_TIMEOUT_SECS"]),
+        ({"LLM_TOOL_MAX_ITERATIONS": "0"}, ["tool_max_iterations", "LLM_TOOL_MAX_ITERATIONS", ">= 1"]),
+        ({"LLM_TOOL_TIMEOUT_SECS": "soon"}, ["tool_timeout_secs", "LLM_TOOL_TIMEOUT_SECS"]),
+        ({"LLM_TOOLS_ENABLED": "perhaps"}, ["tools_enabled", "LLM_TOOLS_ENABLED"]),
+        ({"LLM_TOOLS_FILE": "a", "GERBANG_TOOLS_FILE": "b"}, ["one setting", "Unset one"]),
+    ],
+)
+def test_wrong_second_names(environ: dict[str, str], words: list[str]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load({}, environ)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_one_value_by_both_names_is_no_contradiction(tmp_path: Path) -> None:
+    assert load({}, {"LLM_TOOLS_FILE": "a", "GERBANG_TOOLS_FILE": "a"}).tools_file == "a"
+    file = write(tmp_path, "tools_file = 'a'\nLLM_TOOLS_FILE = 'b'\n")
+    with pytest.raises(ConfigError, match="are one setting"):
+        load({}, {}, file)
+    file = write(tmp_path, "LLM_TOOLS_FIEL = 'b'\n")
+    with pytest.raises(ConfigError, match="Did you mean 'LLM_TOOLS_FILE'"):
+        load({}, {}, file)
+
+
+@pytest.mark.parametrize("name", ["LLM_MODEL", "LLM_API_KEY", "LLM", "MY_LLM_TOOLS_FILE"])
+def test_other_variables_of_that_system_are_left_alone(name: str) -> None:
+    assert load({}, {name: "x"}) == Settings()
+
+
+def test_origins(tmp_path: Path) -> None:
+    file = write(tmp_path, "lang = 'id'\nmodel = 'a:'\nstore = 'memory:'\negress = ['a.example']\n")
+    loaded = load_with_origins(
+        {"model": "c:", "api_key_secret": "K", "lang": None},
+        {"GERBANG_STORE": "sqlite:x", "GERBANG_MODEL": "b:", "LLM_TOOLS_FILE": "t"},
+        file,
+    )
+    told = {name: (origin.source, origin.detail) for name, origin in loaded.origins.items()}
+    assert list(told) == list(KEYS)
+    assert told.pop("model") == ("flag", "--model")
+    assert told.pop("api_key_secret") == ("flag", "--api-key-secret")
+    assert told.pop("store") == ("environment", "GERBANG_STORE")
+    assert told.pop("tools_file") == ("environment", "LLM_TOOLS_FILE")
+    assert told.pop("lang") == ("file", str(file))
+    assert told.pop("egress") == ("file", str(file))
+    assert set(told.values()) == {("default", "")}
+    assert loaded.settings.egress == ("a.example",)

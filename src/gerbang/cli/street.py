@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from gerbang import Agent, Gateway, Policy
+from gerbang import Agent, Gateway, Policy, load_tools
 from gerbang.adapters.models import open_model
 from gerbang.cli.approver import TerminalApprover
 from gerbang.cli.safe_text import one_line
@@ -44,8 +44,32 @@ def store_exists(settings: Settings) -> bool:
 
 
 def tools(settings: Settings, extra: Iterable[str]) -> list[Any]:
-    """Return the basics pack for this workspace and the tools named as `MODULE:NAME`."""
-    return [*_basics(settings), *(tool for name in extra for tool in _from_python(name))]
+    """Return the basics pack for this workspace and the tools named as `MODULE:NAME`.
+
+    The profile `voice` with a file of HTTP tools has those of the file instead of the pack.
+    """
+    bare = settings.profile == "voice" and settings.active_tools_file() is not None
+    pack = [] if bare else _basics(settings)
+    return [*pack, *(tool for name in extra for tool in _from_python(name))]
+
+
+def file_tools(settings: Settings) -> list[Any]:
+    """Return the tools of the file of HTTP tools that the settings name; none when it is off."""
+    path = settings.active_tools_file()
+    if path is None:
+        return []
+    return list(load_tools(path, egress=settings.egress, timeout_s=settings.tool_timeout_secs))
+
+
+def policy_of(settings: Settings) -> Policy | None:
+    """Return the policy of the settings. None: the library's own default.
+
+    Without one, the profile `voice` has the shipped policy of the same name: nobody is there to be asked,
+    and the operator wrote down the tools of the file.
+    """
+    if settings.policy is not None:
+        return Policy.load(settings.policy)
+    return Policy.shipped("voice") if settings.profile == "voice" else None
 
 
 @contextlib.asynccontextmanager
@@ -54,10 +78,11 @@ async def gateway(
 ) -> AsyncIterator[Gateway]:
     """Open a gateway by the settings. The person at the terminal approves, where there is one."""
     chosen: dict[str, Any] = {}
-    if settings.policy is not None:
-        chosen["policy"] = Policy.load(settings.policy)
+    policy = policy_of(settings)
+    if policy is not None:
+        chosen["policy"] = policy
     chosen["secrets"] = kept = opened(settings.secrets)
-    offered = tools(settings, extra)
+    offered = [*tools(settings, extra), *file_tools(settings)]
     if store is None and any(tool.contract.secrets for tool in offered if hasattr(tool, "contract")):
         kept.unlock()  # a person is asked for the passphrase now, not while a call runs
     async with Gateway(
