@@ -7,10 +7,10 @@ import typer
 
 from gerbang.cli import options
 from gerbang.cli.exits import Exit
-from gerbang.cli.policy_source import Source, case_files, opened, path_of, policy_of_cases
+from gerbang.cli.policy_source import NAMES, Source, case_files, opened, path_of, policy_of_cases
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
-from gerbang.compose.policy import CASES, SHIPPED, Policy
+from gerbang.compose.policy import CASES, Policy
 from gerbang.errors import PolicyError, UsageError
 from gerbang.policy.cases import Tried, read_cases, try_case, undecided
 
@@ -42,6 +42,7 @@ def try_cases(
     Examples:
       gerbang policy test strict
       gerbang policy test policies/
+      gerbang policy test repository-agent
       gerbang policy test mail.cases.yaml --policy rego:policies/rego --json
     """
     files, name = _found(place, policy)
@@ -60,11 +61,11 @@ def try_cases(
 def _found(place: str, policy: str | None) -> tuple[list[Path], str]:
     """Return the files of cases, and the name of the policy."""
     path = Path(place).expanduser()
-    if place in SHIPPED and not path.exists():
+    if place in NAMES and not path.exists():
         return case_files(path_of(place)), policy or place
     if not path.exists():
         raise UsageError(
-            f"There is no file or folder {place}. Name cases, a policy, or one of: {', '.join(SHIPPED)}."
+            f"There is no file or folder {place}. Name cases, a policy, or one of: {', '.join(NAMES)}."
         )
     if path.is_file() and path.name.endswith(CASES):
         return [path], policy or str(policy_of_cases(path))

@@ -8,7 +8,7 @@ import typer
 
 from gerbang.cli import options
 from gerbang.cli.exits import Exit
-from gerbang.cli.policy_source import PolicyName, opened
+from gerbang.cli.policy_source import PolicyName, Source, opened
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.standard_input import read_all
@@ -40,7 +40,8 @@ def explain_(
 ) -> int:
     """Say which rule decides a call, and of every other rule the first condition that fails.
 
-    INPUT is a policy document, as in cases; all but the tool's name and class may be absent.
+    INPUT is a policy document, as in cases; all but the tool's name and class may be absent. Of a policy in
+    Rego, or behind a server, the result and its reasons are said, and what went wrong.
 
     \b
     Examples:
@@ -48,13 +49,37 @@ def explain_(
       gerbang policy explain rules.yaml call.json --json
     """
     with opened(policy) as source:
-        told = explain(source.compiled().rules, _read(call))
+        document = _read(call)
+        told = _asked(source, document) if source.path is None else explain(source.compiled().rules, document)
     screen = Screen.standard()
     if json:
-        screen.document(told.as_dict())
+        screen.document(told if isinstance(told, dict) else told.as_dict())
+    elif isinstance(told, dict):
+        _print_asked(screen, told)
     else:
         _print(screen, told)
     return Exit.DONE
+
+
+def _asked(source: Source, document: PolicyInput) -> dict[str, Any]:
+    """Return what another engine says: the decision, and in words what went wrong if anything did."""
+    tell = getattr(source.policy, "tell", None)
+    if tell is None:
+        return {"decision": source.policy.decide(document).as_dict(), "detail": ""}
+    said = tell(document)
+    return {"decision": said.decision.as_dict(), "detail": said.detail}
+
+
+def _print_asked(screen: Screen, told: dict[str, Any]) -> None:
+    decision = told["decision"]
+    head = screen.styled(decision["decision"], _STYLE[decision["decision"]])
+    screen.line(f"{head}  {', '.join(decision['reasons'])}")
+    if decision["rule"] is not None:
+        screen.line(f"The rule {one_line(decision['rule'])} decided.")
+    if decision["obligations"]:
+        screen.line(f"Obligations: {', '.join(decision['obligations'])}")
+    if told["detail"]:
+        screen.line(one_line(told["detail"], 600))
 
 
 def _read(call: str) -> PolicyInput:

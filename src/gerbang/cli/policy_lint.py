@@ -2,6 +2,7 @@
 
 import typer
 
+from gerbang.adapters.policy.bundle import BundleError
 from gerbang.cli import options
 from gerbang.cli.exits import Exit
 from gerbang.cli.policy_source import PolicyName, is_engine, opened, path_of
@@ -54,5 +55,10 @@ def _engine(policy: str) -> tuple[Finding, ...]:
     try:
         with opened(policy):
             return ()
+    except BundleError as error:
+        return tuple(
+            Finding("DOES_NOT_LOAD", "error", text, file, line, column)
+            for file, line, column, text in error.faults
+        )
     except PolicyError as error:
         return (Finding("DOES_NOT_LOAD", "error", str(error), policy),)

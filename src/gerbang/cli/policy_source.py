@@ -8,18 +8,20 @@ from typing import Annotated, Final
 import typer
 from msgspec import Struct
 
-from gerbang.compose.policy import CASES, SHIPPED, Policy, policy_files, shipped_path
+from gerbang.compose.policy import CASES, SHIPPED, SHIPPED_REGO, Policy, is_rego, policy_files, shipped_path
 from gerbang.errors import PolicyError, UsageError
 from gerbang.ports import Policy as PolicyPort
 
+NAMES: Final = (*SHIPPED, *SHIPPED_REGO)
+"""The shipped policies."""
 PolicyName = Annotated[
     str,
     typer.Argument(
         metavar="POLICY",
-        help=f"A file or folder of rules, one of {', '.join(SHIPPED)}, rego:PATH or opa:URL.",
+        help=f"A file or folder of rules or Rego, one of {', '.join(NAMES)}, rego:PATH or opa:URL.",
     ),
 ]
-_RULES: Final = (".yaml", ".yml")
+_ENDINGS: Final = (".yaml", ".yml", ".rego")
 _ENGINES: Final = ("rego", "opa")
 
 
@@ -33,25 +35,29 @@ class Source(Struct, frozen=True):
     def compiled(self) -> Policy:
         """Return the policy as rules. Raises UsageError when another engine decides."""
         if not isinstance(self.policy, Policy):
-            raise UsageError(f"{self.name} is not a policy of rules; only rules can be explained and linted.")
+            raise UsageError(
+                f"{self.name} is not a policy of rules; only rules can be explained rule by rule."
+            )
         return self.policy
 
 
 def path_of(name: str) -> Path:
     """Return the file or folder of a policy by its path or shipped name. Raises PolicyError."""
     path = Path(name).expanduser()
-    if name in SHIPPED and not path.exists():
+    if name in NAMES and not path.exists():
         return shipped_path(name)
     if not path.exists():
         raise PolicyError(
-            f"There is no policy {name!r}. Give a file, a folder, or one of: {', '.join(SHIPPED)}."
+            f"There is no policy {name!r}. Give a file, a folder, or one of: {', '.join(NAMES)}."
         )
     return path
 
 
 def is_engine(name: str) -> bool:
     """Tell whether the name is of a policy that another engine decides."""
-    return name.partition(":")[0] in _ENGINES or name.endswith(".rego")
+    if name.partition(":")[0] in _ENGINES or name in SHIPPED_REGO:
+        return True
+    return is_rego(Path(name).expanduser())
 
 
 @contextlib.contextmanager
@@ -81,7 +87,7 @@ def case_files(path: Path) -> list[Path]:
 def policy_of_cases(path: Path) -> Path:
     """Return the policy that lies beside a file of cases. Raises UsageError when there is none."""
     stem = path.name.removesuffix(CASES)
-    for ending in _RULES:
+    for ending in _ENDINGS:
         beside = path.with_name(stem + ending)
         if beside.exists():
             return beside

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gerbang.compose.policy_watch import WatchedPolicy
 
 SHIPPED: Final = ("strict", "read-only", "developer-workstation", "voice")
+SHIPPED_REGO: Final = ("repository-agent",)
+"""Shipped policies that are written in Rego."""
 CASES: Final = ".cases.yaml"
 """How the names of files of cases end. They lie beside a policy and are no part of it."""
 _FOLDER: Final = Path(rules.__file__).parent / "shipped"
@@ -37,7 +39,10 @@ class Policy:
 
     @classmethod
     def shipped(cls, name: str) -> "Policy":
-        """Return a shipped policy by name. Raises PolicyError with the known names."""
+        """Return a shipped policy of rules by name. Raises PolicyError with the known names.
+
+        `open` knows those in Rego as well.
+        """
         return cls(load_bundle(policy_texts(shipped_path(name)), zone))
 
     @classmethod
@@ -61,9 +66,10 @@ class Policy:
     ) -> "Policy | RegoPolicy | OpaPolicy":
         """Return the policy at `rules:PATH`, `rego:PATH` or `opa:URL`. Close it with `aclose`.
 
-        A path alone is a file or folder of rules, or Rego when it ends in `.rego`. Rego needs the extra
-        `rego`. `token_name` is the secret for the server's bearer token, `facts` the facts that its rules
-        read; `timeout_s` bounds one decision of the two. Raises PolicyError and ConfigError.
+        A name alone is a shipped policy, or a path: Rego when it is a `.rego` file or a folder of them, else
+        rules. Rego needs the extra `rego`. `token_name` is the secret for the server's bearer token, `facts`
+        the facts that its rules read; `timeout_s` bounds one decision of the two. Raises PolicyError and
+        ConfigError.
         """
         kind, colon, rest = address.partition(":")
         if kind in ("rego", "opa") and colon:
@@ -72,9 +78,12 @@ class Policy:
             return open_engine(
                 address, secrets=secrets, token_name=token_name, facts=facts, timeout_s=timeout_s
             )
-        if address.endswith(".rego"):
-            return cls.open(f"rego:{address}", timeout_s=timeout_s)
-        return cls.load(rest if kind == "rules" and colon else address)
+        path = Path(rest if kind == "rules" and colon else address).expanduser()
+        if address in (*SHIPPED, *SHIPPED_REGO) and not path.exists():
+            path = shipped_path(address)
+        if kind != "rules" and is_rego(path):
+            return cls.open(f"rego:{path}", timeout_s=timeout_s)
+        return cls.load(path)
 
     @classmethod
     def watch(cls, path: str | Path, **options: Any) -> "WatchedPolicy":
@@ -117,9 +126,19 @@ class Policy:
 
 def shipped_path(name: str) -> Path:
     """Return the file of a shipped policy. Raises PolicyError with the known names."""
+    if name in SHIPPED_REGO:
+        return _FOLDER / f"{name}.rego"
     if name not in SHIPPED:
         raise PolicyError(f"There is no shipped policy {name!r}. Use one of: {', '.join(SHIPPED)}.")
     return _FOLDER / f"{name}.yaml"
+
+
+def is_rego(path: Path) -> bool:
+    """Tell whether a path is of Rego: a `.rego` file, or a folder that has some and no rules."""
+    if not path.is_dir():
+        return path.suffix == ".rego"
+    endings = {item.suffix for item in path.iterdir() if not item.name.endswith(CASES)}
+    return ".rego" in endings and endings.isdisjoint({".yaml", ".yml"})
 
 
 def policy_files(path: Path) -> list[Path]:

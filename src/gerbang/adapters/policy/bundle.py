@@ -17,6 +17,23 @@ MAX_BUNDLE_BYTES: Final = 4_194_304
 _MAX_NESTING: Final = 64
 
 
+Fault = tuple[str, int, int, str]
+"""File, line, column, what is wrong. Line 0: the place is not known."""
+
+
+class BundleError(PolicyError):
+    """A bundle that was read and is wrong. `faults` has each fault with its place."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        super().__init__(
+            "\n".join(
+                f"{file}:{line}:{column}: {text}" if line else f"{file}: {text}"
+                for file, line, column, text in faults
+            )
+        )
+        self.faults = faults
+
+
 class Bundle(Struct, frozen=True):
     """What a worker loads. `version` is the digest of every file and of the entry point.
 

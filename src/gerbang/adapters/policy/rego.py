@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
-from gerbang.adapters.policy.bundle import DEFAULT_ENTRY, Bundle, read_bundle
+from gerbang.adapters.policy.bundle import DEFAULT_ENTRY, Bundle, BundleError, read_bundle
 from gerbang.adapters.policy.rego_blocking import BlockingLine, Late, start
 from gerbang.adapters.policy.rego_limits import DECISION_S, MAX_INPUT_BYTES
 from gerbang.adapters.policy.rego_line import RegoLine
-from gerbang.adapters.policy.rego_process import Gone, Hello, Nursery, bundle_line, told
+from gerbang.adapters.policy.rego_process import Gone, Hello, Nursery, bundle_line
 from gerbang.adapters.policy.verdict import Told, denied
 from gerbang.errors import ConfigError, PolicyError
 from gerbang.policy.input import PolicyInput
@@ -68,7 +68,7 @@ class RegoPolicy:
             raise PolicyError(f"{path}: the engine crashed while it read the policy ({error}).") from None
         if hello.faults or not hello.ready:
             process.kill()
-            raise PolicyError(told(hello.faults) or f"{path}: the policy cannot be loaded.")
+            raise BundleError(hello.faults or [(str(path), 0, 0, "the policy cannot be loaded.")])
         policy = cls(bundle, nursery, hello, timeout_s)
         policy._blocking.adopt(process)
         return policy

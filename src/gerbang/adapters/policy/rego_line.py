@@ -10,9 +10,10 @@ import contextlib
 from collections import deque
 from typing import Final
 
+from gerbang.adapters.policy.bundle import BundleError
 from gerbang.adapters.policy.rego_answer import read_answer
 from gerbang.adapters.policy.rego_limits import MAX_WAITING, RESTARTS, RESTARTS_PER_S, START_S, WAIT_S, WINDOW
-from gerbang.adapters.policy.rego_process import Gone, Nursery, RegoProcess, read_hello, told
+from gerbang.adapters.policy.rego_process import Gone, Nursery, RegoProcess, read_hello
 from gerbang.adapters.policy.verdict import Told, denied
 from gerbang.policy.input import PolicyInput
 
@@ -222,7 +223,7 @@ class RegoLine:
             if not self._ready:
                 hello = read_hello(line)
                 if hello.faults:
-                    self._refuse_all(told(hello.faults))
+                    self._refuse_all(str(BundleError(hello.faults)))
                     raise Gone("the policy cannot be loaded any more")
                 self._ready = True
             elif self._sent:

@@ -5,7 +5,10 @@ Works on the syntax tree of `regorus.Engine.get_ast_as_json` (one entry a file: 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:  # the worker starts without what reads bundles
+    from gerbang.adapters.policy.bundle import Fault
 
 UNSTEADY: Final[Mapping[str, str]] = {
     "time.now_ns": "the time is input.time, so that a decision can be replayed",
@@ -17,11 +20,10 @@ UNSTEADY: Final[Mapping[str, str]] = {
 }
 """Built-in functions that make a decision depend on more than input and data, and what to do instead."""
 
-Fault = tuple[str, int, int, str]
-"""File, line, column, what is wrong."""
 
-
-def lint(modules: list[dict[str, Any]], data: Mapping[str, Any], entry: str, known: set[str]) -> list[Fault]:
+def lint(
+    modules: list[dict[str, Any]], data: Mapping[str, Any], entry: str, known: set[str]
+) -> "list[Fault]":
     """Return the faults of a bundle, in the order of files and lines.
 
     `known` are the engine's built-in functions. Found are: two defaults for one rule, functions that call
@@ -188,7 +190,7 @@ def _start(node: dict[str, Any]) -> tuple[int, int]:
     return body["span"]["line"], body["span"]["col"]
 
 
-def _defaults(rules: Iterable[_Rule]) -> Iterator[Fault]:
+def _defaults(rules: Iterable[_Rule]) -> "Iterator[Fault]":
     seen: dict[str, _Rule] = {}
     for rule in rules:
         if rule.default and seen.setdefault(rule.name, rule) is not rule:
@@ -199,7 +201,7 @@ def _defaults(rules: Iterable[_Rule]) -> Iterator[Fault]:
             )
 
 
-def _recursion(rules: Iterable[_Rule]) -> Iterator[Fault]:
+def _recursion(rules: Iterable[_Rule]) -> "Iterator[Fault]":
     graph: dict[str, set[str]] = {}
     places: dict[str, tuple[str, int, int]] = {}
     for rule in rules:
@@ -217,7 +219,7 @@ def _recursion(rules: Iterable[_Rule]) -> Iterator[Fault]:
             yield (*place, f"{name} calls itself; Rego has no recursion.")
 
 
-def _functions(rules: Iterable[_Rule], names: set[str], known: set[str]) -> Iterator[Fault]:
+def _functions(rules: Iterable[_Rule], names: set[str], known: set[str]) -> "Iterator[Fault]":
     for rule in rules:
         for written, full, place in rule.calls:
             if full in names:

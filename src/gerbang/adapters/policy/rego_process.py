@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from gerbang.adapters.models.child import clean_environment
-from gerbang.adapters.policy.bundle import Bundle
+from gerbang.adapters.policy.bundle import Bundle, Fault
 
 _CHUNK: Final = 65_536
 _MAX_LINE: Final = 1_048_576
@@ -174,7 +174,7 @@ class Hello(msgspec.Struct):
     sealed: bool = False
     facts: list[str] = []
     fields: list[str] | None = None
-    faults: list[tuple[str, int, int, str]] = []
+    faults: list[Fault] = []
 
 
 def read_hello(line: bytes) -> Hello:
@@ -183,11 +183,3 @@ def read_hello(line: bytes) -> Hello:
         return msgspec.json.decode(line, type=Hello)
     except msgspec.MsgspecError as error:
         raise Gone("the worker does not keep to its protocol") from error
-
-
-def told(faults: list[tuple[str, int, int, str]]) -> str:
-    """Return the faults of a bundle as lines for a person: file, line, column, what is wrong."""
-    return "\n".join(
-        f"{file}:{line}:{column}: {text}" if line else f"{file}: {text}"
-        for file, line, column, text in faults
-    )
