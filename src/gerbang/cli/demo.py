@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import typer
 from msgspec.structs import replace
 
+from gerbang.adapters.stores import shown_address
 from gerbang.cli import options, street
 from gerbang.cli.chat import turn
 from gerbang.cli.exits import Exit
@@ -57,7 +58,7 @@ async def _demo(settings: Settings, requests: list[str]) -> Exit:
     settings = replace(settings, workspace=str(workspace), knowledge=knowledge)
     screen.line("Gerbang: the model proposes, the gate decides, and everything is on record.", "title")
     screen.line(f"Model {one_line(settings.model)}, workspace {one_line(str(workspace))}, records in "
-                f"{one_line(settings.store)}")  # fmt: skip
+                f"{one_line(shown_address(settings.store))}")  # fmt: skip
     statuses = []
     async with street.gateway(settings, screen) as gate, street.agent(settings, screen, gate) as agent:
         for request in requests:

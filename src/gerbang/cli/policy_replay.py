@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from gerbang.adapters.stores import open_store
+from gerbang.adapters.stores import open_store, shown_address
 from gerbang.cli import options, street
 from gerbang.cli.exits import Exit
 from gerbang.cli.policy_records import recorded
@@ -48,7 +48,7 @@ def replay(
     settings = options.settings(config, store=store)
     runs = asyncio.run(_runs(settings, run, limit)) if street.store_exists(settings) else []
     if run is not None and not runs:
-        raise UsageError(f"No run {one_line(run)} in {settings.store}. See: gerbang runs list")
+        raise UsageError(f"No run {one_line(run)} in {shown_address(settings.store)}. See: gerbang runs list")
     with opened(policy) as source:
         found = [item for calls in runs for item in replay_run(calls, source.policy.decide)]
         version = source.policy.version
@@ -99,7 +99,9 @@ def _report(version: str, runs: list[list[Recorded]], found: list[Replayed]) -> 
 
 def _print(screen: Screen, settings: Settings, runs: list[list[Recorded]], found: list[Replayed]) -> None:
     if not runs:
-        screen.note(f"No runs are recorded in {settings.store} yet. Start one with: gerbang chat")
+        screen.note(
+            f"No runs are recorded in {shown_address(settings.store)} yet. Start one with: gerbang chat"
+        )
         return
     for item in found:
         if item.changed and item.now is not None:

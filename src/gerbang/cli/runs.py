@@ -9,7 +9,7 @@ import orjson
 import typer
 from msgspec import to_builtins
 
-from gerbang.adapters.stores import open_store
+from gerbang.adapters.stores import open_store, shown_address
 from gerbang.cli import options, street
 from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line
@@ -50,7 +50,9 @@ def list_(
     if json:
         screen.document([to_builtins(run) for run in found])
     elif not found:
-        screen.note(f"No runs are recorded in {settings.store} yet. Start one with: gerbang chat")
+        screen.note(
+            f"No runs are recorded in {shown_address(settings.store)} yet. Start one with: gerbang chat"
+        )
     else:
         table = [
             (run.run_id, _when(run.started_at), run.state, str(run.steps), one_line(run.prompt, 60))
@@ -85,7 +87,9 @@ def show(
     settings = options.settings(config, store=store)
     found = _read(settings, read)
     if found is None:
-        raise UsageError(f"No run {one_line(run_id)} in {settings.store}. See: gerbang runs list")
+        raise UsageError(
+            f"No run {one_line(run_id)} in {shown_address(settings.store)}. See: gerbang runs list"
+        )
     run, events, calls, answers = found
     screen = Screen.standard()
     if json:

@@ -6,11 +6,12 @@ A database driver is imported by the first address that needs it, not by importi
 from typing import Final
 
 from gerbang.adapters.stores.memory import MemoryStore
+from gerbang.adapters.stores.shown import shown_address
 from gerbang.errors import ConfigError
 from gerbang.limits import MAX_CODE_TEXT
 from gerbang.ports import Clock, Store
 
-__all__ = ["MemoryStore", "open_store"]
+__all__ = ["MemoryStore", "open_store", "shown_address"]
 
 _HOW: Final = (
     "Write `sqlite:PATH`, such as `sqlite:gerbang.db`, "
