@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gerbang.values import CallError, sentences_en, sentences_id
+from gerbang.values import CallError, InvalidField, findings_en, findings_id, sentences_en, sentences_id
 from gerbang.values.failure import ERROR_TYPES, OWN_WORDS
 from gerbang.values.reasons_id import REASONS
 from gerbang.values.sentences import field, in_language, said
@@ -62,9 +62,19 @@ def test_the_taxonomy_is_whole() -> None:
     assert codes <= set(EN) & set(ID)
 
 
+def test_every_code_of_the_runtime_is_in_the_table() -> None:
+    """A code that is given as a literal in the runtime or the contracts' checks has its sentences."""
+    places = ("runtime", "contract", "loop")
+    files = [path for place in places for path in (ROOT / "src/gerbang" / place).rglob("*.py")]
+    source = "".join(path.read_text("utf-8") for path in files)
+    given = re.findall(r'\b(?:said|CallError|_found|finding)\(\s*"[a-z_/]*"?,?\s*"([A-Z][A-Z_]+)"', source)
+    assert len(given) > 15
+    assert sorted(set(given) - set(EN)) == []
+
+
 def test_both_languages_have_the_same_entries() -> None:
     assert set(EN) == set(ID)
-    assert set(sentences_en.FIELDS) == set(sentences_id.FIELDS)
+    assert set(findings_en.FIELDS) == set(findings_id.FIELDS)
 
 
 @pytest.mark.parametrize("name", sorted(EN))
@@ -92,9 +102,9 @@ def test_an_entry_filled_and_not(name: str) -> None:
     assert "{" not in bare.message + in_language(bare, "id").message
 
 
-@pytest.mark.parametrize("name", sorted(sentences_en.FIELDS))
+@pytest.mark.parametrize("name", sorted(findings_en.FIELDS))
 def test_a_field_in_both_languages(name: str) -> None:
-    english, indonesian = sentences_en.FIELDS[name], sentences_id.FIELDS[name]
+    english, indonesian = findings_en.FIELDS[name], findings_id.FIELDS[name]
     assert holes(english) == holes(indonesian)
     params = dict.fromkeys(holes(english), "a|b")
     one = field("/x", "WRONG_TYPE", name, **params)
@@ -109,6 +119,21 @@ def test_types_are_joined_in_the_language() -> None:
     error = CallError("validation_error", "WRONG_TYPE", "No.", invalid_fields=(one,))
     assert one.message == "Must be integer or null, not string."
     assert in_language(error, "id").invalid_fields[0].message == "Harus integer atau null, bukan string."
+
+
+def test_a_semantic_error_says_its_findings() -> None:
+    fields = (
+        field("/branch", "SAME_BRANCH", "differs", one="base", other="branch"),
+        field("", "STALE_SNAPSHOT", "unread", wanted="repo.read.v1|repo.list.v1"),
+        InvalidField("/who", "NO_SUCH_PERSON", "Tidak ada orang itu."),
+    )
+    error = said("semantic_error", "SAME_BRANCH", invalid_fields=fields)
+    told = in_language(error, "id")
+    assert told.message == (
+        "base dan branch harus berbeda. Baca dahulu dengan repo.read.v1 atau repo.list.v1. "
+        "Tidak ada orang itu."
+    )
+    assert told.suggested_fix == ID["SAME_BRANCH"].fix
 
 
 def test_what_a_tool_says_stays() -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gerbang.values import CallError, Contract, InvalidField, Principal
-from gerbang.values.sentences import said
+from gerbang.values import CallError, Contract, Principal
+from gerbang.values.sentences import field, said
 
 
 def named_resources(contract: Contract, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -43,7 +43,7 @@ def authorised(
         return said(
             "permission_denied",
             "SCOPE_MISSING",
-            message=f"The actor lacks the scope {', '.join(missing)}.",
+            {"scopes": ", ".join(missing)},
         )
     foreign = []
     for argument, kind, name in named_resources(contract, arguments):
@@ -51,7 +51,7 @@ def authorised(
         owner = owner_of(contract, argument, name, principal) if found is None else found
         if owner != principal.tenant:
             pointer = "/" + argument.replace("~", "~0").replace("/", "~1")
-            foreign.append(InvalidField(pointer, "TENANT_MISMATCH", f"This {kind} is not the tenant's."))
+            foreign.append(field(pointer, "TENANT_MISMATCH", "foreign", kind=kind))
     if foreign:
         return said("permission_denied", "TENANT_MISMATCH", invalid_fields=tuple(foreign[:20]))
     return None

@@ -45,11 +45,16 @@ class Facts(Struct, frozen=True, gc=False):
 
 
 class Finding(Struct, frozen=True, gc=False):
-    """What is wrong: a code such as STALE_SNAPSHOT, the arguments it is about, and why."""
+    """What is wrong: a code such as STALE_SNAPSHOT, the arguments it is about, and why.
+
+    `said` and `params` are what the message is made of, where it stands in the table of sentences.
+    """
 
     code: str
     arguments: tuple[str, ...]
     message: str
+    said: str = ""
+    params: dict[str, str | int | float] = {}
 
 
 Options = Mapping[str, Any]
@@ -109,13 +114,7 @@ def bind(checks: Iterable[Check], known: Mapping[str, SemanticValidator]) -> Sem
 
 def unavailable(reader: str) -> CallError:
     """Return the error for something that could not be looked up: the call is not made on a guess."""
-    return CallError(
-        "semantic_error",
-        "CHECK_FAILED",
-        f"{reader} could not be looked up, so the call could not be checked and was not made.",
-        recoverable=True,
-        suggested_fix="Try again later, or tell the user.",
-    )
+    return said("semantic_error", "CHECK_FAILED", {"reader": reader}, recoverable=True)
 
 
 def _error(found: Sequence[Finding]) -> CallError:
@@ -145,4 +144,4 @@ def _fields(found: Sequence[Finding]) -> Iterator[InvalidField]:
     for finding in found:
         for argument in finding.arguments or ("",):
             pointer = "/" + argument.replace("~", "~0").replace("/", "~1") if argument else ""
-            yield InvalidField(pointer, finding.code, finding.message)
+            yield InvalidField(pointer, finding.code, finding.message, finding.said, finding.params)

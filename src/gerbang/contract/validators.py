@@ -6,9 +6,16 @@ from typing import Any, Final
 
 from gerbang.contract.semantic import Facts, Finding, Options, ReadAsked, SemanticValidator
 from gerbang.values.instant import seconds_of
+from gerbang.values.sentences import Param, field
 
 _DAY: Final = 86_400.0
 _CODE: Final = re.compile("[A-Z][A-Z0-9_]{0,63}")
+
+
+def _found(code: str, arguments: tuple[str, ...], entry: str, **params: Param) -> Finding:
+    """Return a finding in the words of the table of sentences."""
+    made = field("", code, entry, **params)
+    return Finding(code, arguments, made.message, made.said, made.params)
 
 
 def _differs(options: Options, facts: Facts) -> Iterator[Finding]:
@@ -19,7 +26,7 @@ def _differs(options: Options, facts: Facts) -> Iterator[Finding]:
         for other, twin in given[:index]:
             if value == twin and type(value) is type(twin):
                 code = options.get("code", "SAME_BRANCH" if "branch" in name + other else "SAME_VALUE")
-                yield Finding(code, (other, name), f"{other} and {name} must differ.")
+                yield _found(code, (other, name), "differs", one=other, other=name)
 
 
 def _bounds(options: Options, facts: Facts) -> Iterator[Finding]:
@@ -29,13 +36,13 @@ def _bounds(options: Options, facts: Facts) -> Iterator[Finding]:
     if value is None:
         return
     if not _number(value):
-        yield Finding("OUT_OF_RANGE", (name,), f"{name} is not a number.")
+        yield _found("OUT_OF_RANGE", (name,), "no_number", name=name)
         return
     low, high = _limit(options, facts, "min"), _limit(options, facts, "max")
     if low is not None and value < low:
-        yield Finding("OUT_OF_RANGE", (name,), f"{name} must be at least {low}.")
+        yield _found("OUT_OF_RANGE", (name,), "at_least", name=name, limit=low)
     if high is not None and value > high:
-        yield Finding("OUT_OF_RANGE", (name,), f"{name} must be at most {high}.")
+        yield _found("OUT_OF_RANGE", (name,), "at_most", name=name, limit=high)
 
 
 def _limit(options: Options, facts: Facts, which: str) -> float | int | None:
@@ -64,17 +71,17 @@ def _dates(options: Options, facts: Facts) -> Iterator[Finding]:
             continue
         at = seconds_of(text) if isinstance(text, str) else None
         if at is None:
-            yield Finding("BAD_DATE", (name,), f"{name} is not a date (write 2026-01-31 or RFC 3339).")
+            yield _found("BAD_DATE", (name,), "date_form", name=name)
             continue
         if options.get("past") is False and at < facts.now - (_DAY if len(text) == 10 else 0):
-            yield Finding("BAD_DATE", (name,), f"{name} lies in the past.")
+            yield _found("BAD_DATE", (name,), "date_past", name=name)
         if options.get("future") is False and at > facts.now:
-            yield Finding("BAD_DATE", (name,), f"{name} lies in the future.")
+            yield _found("BAD_DATE", (name,), "date_future", name=name)
         days = options.get("max_days")
         if days is not None and abs(at - facts.now) > days * _DAY:
-            yield Finding("BAD_DATE", (name,), f"{name} is more than {days} days away.")
+            yield _found("BAD_DATE", (name,), "date_far", name=name, days=days)
         if former is not None and at < former[1]:
-            yield Finding("BAD_DATE", (former[0], name), f"{name} lies before {former[0]}.")
+            yield _found("BAD_DATE", (former[0], name), "date_before", name=name, former=former[0])
         former = (name, at)
 
 
@@ -88,38 +95,43 @@ def _transition(options: Options, facts: Facts) -> Iterator[Finding]:
         return
     present = _present(options, facts)
     if present is None:
-        yield Finding("NOT_FOUND", tuple(options.get("subject", ())), "The thing to change does not exist.")
+        yield _found("NOT_FOUND", tuple(options.get("subject", ())), "no_thing")
         return
     allowed = options["table"].get(present, ())
     if target not in allowed:
-        known = ", ".join(map(str, allowed)) or "nothing"
-        said = f"From {_short(present)} one can go to {known}, not to {_short(target)}."
-        yield Finding("ILLEGAL_TRANSITION", (name,), said)
+        yield _found(
+            "ILLEGAL_TRANSITION",
+            (name,),
+            "transition" if allowed else "no_transition",
+            present=_short(present),
+            known=", ".join(map(str, allowed)),
+            target=_short(target),
+        )
 
 
 def _present(options: Options, facts: Facts) -> Any:
     if "from" in options:
         return facts.arguments.get(options["from"])
-    return _at(facts.reads[_asked(options)[0]], options.get("path", ""))
+    return value_at(facts.reads[_asked(options)[0]], options.get("path", ""))
 
 
 def _exists(options: Options, facts: Facts) -> Iterator[Finding]:
     """`reader` and `subject` (arguments): what the reader finds must not be null."""
-    if _at(facts.reads[_asked(options)[0]], options.get("path", "")) is None:
+    if value_at(facts.reads[_asked(options)[0]], options.get("path", "")) is None:
         names = tuple(options["subject"])
         given = ", ".join(f"{name} {_short(facts.arguments.get(name))}" for name in names)
-        yield Finding("NOT_FOUND", names, f"There is no {given}.")
+        yield _found("NOT_FOUND", names, "no_such", given=given)
 
 
 def _version(options: Options, facts: Facts) -> Iterator[Finding]:
     """`argument` holds the version that the model has read; the `reader` gives the present one."""
     name = options["argument"]
     given = facts.arguments.get(name)
-    present = _at(facts.reads[_asked(options)[0]], options.get("path", ""))
+    present = value_at(facts.reads[_asked(options)[0]], options.get("path", ""))
     if present is None:
-        yield Finding("NOT_FOUND", tuple(options["subject"]), "The thing to change does not exist.")
+        yield _found("NOT_FOUND", tuple(options["subject"]), "no_thing")
     elif given != present or type(given) is not type(present):
-        yield Finding("STALE_SNAPSHOT", (name,), f"{name} is not the present version: read it again.")
+        yield _found("STALE_SNAPSHOT", (name,), "old_version", name=name)
 
 
 def _fresh_snapshot(options: Options, facts: Facts) -> Iterator[Finding]:
@@ -134,7 +146,7 @@ def _fresh_snapshot(options: Options, facts: Facts) -> Iterator[Finding]:
             continue
         if facts.now - seen.at <= options.get("within_s", float("inf")):
             return
-    yield Finding("STALE_SNAPSHOT", same, f"Read it first with {' or '.join(options['read_by'])}.")
+    yield _found("STALE_SNAPSHOT", same, "unread", wanted="|".join(options["read_by"]))
 
 
 def _evidence(options: Options, facts: Facts) -> Iterator[Finding]:
@@ -153,9 +165,9 @@ def _evidence(options: Options, facts: Facts) -> Iterator[Finding]:
     }
     unknown = [str(item)[:80] for item in ids if item not in known]
     if unknown:
-        yield Finding("NO_EVIDENCE", (name,), f"No call of this run is called {', '.join(unknown[:5])}.")
+        yield _found("NO_EVIDENCE", (name,), "no_call", names=", ".join(unknown[:5]))
     elif len(set(map(str, ids))) < options.get("min", 1):
-        yield Finding("NO_EVIDENCE", (name,), f"{name} must name calls of this run that show the reason.")
+        yield _found("NO_EVIDENCE", (name,), "no_reason", name=name)
 
 
 def _goal(options: Options, facts: Facts) -> Iterator[Finding]:
@@ -163,7 +175,7 @@ def _goal(options: Options, facts: Facts) -> Iterator[Finding]:
     for word, value in (("purposes", facts.purpose), ("intents", facts.intent)):
         allowed = options.get(word)
         if allowed is not None and value not in allowed:
-            yield Finding("OFF_GOAL", (), "This tool does not serve the goal of this run.")
+            yield _found("OFF_GOAL", (), "off_goal")
             return
 
 
@@ -183,7 +195,7 @@ def _watched_from(options: Options) -> tuple[str, ...]:
     return tuple(options.get("from", ("*",)))
 
 
-def _at(value: Any, path: str) -> Any:
+def value_at(value: Any, path: str) -> Any:
     """Return what a JSON Pointer leads to, None when it leads nowhere."""
     for part in path.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")

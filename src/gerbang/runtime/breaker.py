@@ -3,6 +3,7 @@
 from typing import Final
 
 from gerbang.values import CallError, Contract
+from gerbang.values.sentences import said
 
 _FAILURES: Final = 5
 _OPEN_S: Final = 30.0
@@ -39,12 +40,10 @@ class Breakers:
         if left <= 0 and not circuit.trying:
             circuit.trying = True
             return None
-        return CallError(
+        return said(
             "transient_network_error",
             "CIRCUIT_OPEN",
-            "This service has failed several times in a row, so it is left alone for a while.",
             recoverable=True,
-            suggested_fix="Try again after the wait, or finish with what is known.",
             retry_after_ms=max(1_000, int(left * 1_000)),
         )
 

@@ -15,6 +15,7 @@ FREE: Final = FREE_STATES
 OPEN: Final = FREE_STATES | {CallState.PLANNED}
 """Ledger states in which somebody may take the call up."""
 
+_RATED: Final = frozenset({"TOOL", "ACTOR", "TENANT", "TEAM", "RUN"})
 _OUR_REASONS: Final = frozenset({"KILL_SWITCH", "POLICY_ERROR", "POLICY_UNDEFINED", "NO_POLICY"})
 
 
@@ -89,14 +90,14 @@ def killed() -> CallError:
     return said("policy_denied", "KILL_SWITCH")
 
 
+def not_happened() -> CallError:
+    """Return the error for a call that a probe has shown not to have happened, and that is not sent again."""
+    return said("upstream_error", "NOT_HAPPENED", recoverable=True)
+
+
 def key_needed(tool: str) -> CallError:
     """Return the error for a call that may only be made under an idempotency key."""
-    return CallError(
-        "validation_error",
-        "KEY_REQUIRED",
-        f"{tool} may only be called with an idempotency key, which the program around you has to give.",
-        suggested_fix="Tell the user; the call cannot be mended by other arguments.",
-    )
+    return said("validation_error", "KEY_REQUIRED", {"tool": tool})
 
 
 def not_committed(committed: Committed) -> CallError:
@@ -105,12 +106,12 @@ def not_committed(committed: Committed) -> CallError:
         return killed()
     if committed.limited is not None:
         return limited(committed.limited)
-    return CallError(
-        "cancelled",
-        "RUN_TAKEN_OVER",
-        "Another process drives this run now, so the call was not made here.",
-        suggested_fix="Nothing: the other process goes on with the run.",
-    )
+    return taken_over()
+
+
+def taken_over() -> CallError:
+    """Return the error for a call of a run that another process drives by now: it was not made."""
+    return said("cancelled", "RUN_TAKEN_OVER")
 
 
 def limited(limit: Limited) -> CallError:
@@ -122,7 +123,7 @@ def limited(limit: Limited) -> CallError:
     return said(
         "rate_limited",
         f"RATE_{by}",
-        entry="RATE_TOOL" if by == "TOOL" else "RATE_ACTOR",
+        entry=f"RATE_{by}" if by in _RATED else "RATE_ACTOR",
         recoverable=True,
         retry_after_ms=wait,
     )

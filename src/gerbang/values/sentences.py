@@ -5,13 +5,15 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gerbang.values import sentences_en, sentences_id
+from gerbang.values import findings_en, findings_id, sentences_en, sentences_id
 from gerbang.values.failure import OWN_WORDS, CallError, InvalidField
 from gerbang.values.reasons_id import REASONS
 from gerbang.values.sentence import Sentence
 
 Param = str | int | float
 _MORE_THAN: Final = "more than "
+_NOT_JSON: Final = frozenset({"BAD_UNICODE", "CALL_TOO_DEEP", "CALL_TOO_LARGE", "NOT_A_NUMBER", "NOT_JSON"})
+"""Codes of findings whose sentence is that of the code; all others are somebody's own words."""
 _UNITS: Final = {"levels": "tingkat", "characters": "karakter"}
 
 
@@ -41,7 +43,7 @@ def field(path: str, code: str, keyword: str, /, **params: Param) -> InvalidFiel
 
     Of the keyword `type`, `wanted` holds the names of the types with `|` between them.
     """
-    message = sentences_en.FIELDS[keyword].format(**_joined(params, sentences_en.OR))
+    message = findings_en.FIELDS[keyword].format(**_joined(params, findings_en.OR))
     return InvalidField(path, code, message, keyword, params)
 
 
@@ -55,6 +57,10 @@ def in_language(error: CallError, lang: str) -> CallError:
     table = sentences_id.ERRORS
     entry = table.get(error.said or error.error_code) or table.get(error.error_code)
     fields = tuple(_field_in_indonesian(one) for one in error.invalid_fields)
+    if fields and error.error_type == "semantic_error":  # its message is what the findings say
+        joined = " ".join(dict.fromkeys(one.message for one in fields))
+        fix = error.suggested_fix if entry is None else _filled(entry, error.params)[1]
+        return replace(error, message=joined, suggested_fix=fix, invalid_fields=fields)
     if entry is None:
         entry = table.get(error.error_type)
     if entry is None:
@@ -77,11 +83,11 @@ def _filled(entry: Sentence, params: Mapping[str, Param]) -> tuple[str, str]:
 
 
 def _field_in_indonesian(field: InvalidField) -> InvalidField:
-    sentence = sentences_id.FIELDS.get(field.said)
+    sentence = findings_id.FIELDS.get(field.said)
     if sentence is None:
-        entry = sentences_id.ERRORS.get(field.code)
+        entry = sentences_id.ERRORS[field.code] if field.code in _NOT_JSON else None
         return field if entry is None else replace(field, message=entry.plain or entry.text)
-    return replace(field, message=sentence.format(**_joined(field.params, sentences_id.OR)))
+    return replace(field, message=sentence.format(**_joined(field.params, findings_id.OR)))
 
 
 def _joined(params: Mapping[str, Param], word: str) -> dict[str, Param]:

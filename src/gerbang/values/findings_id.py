@@ -1,0 +1,47 @@
+"""Indonesian sentences about single fields of a call."""
+
+from typing import Final
+
+FIELDS: Final[dict[str, str]] = {
+    "falseSchema": "Di sini tidak boleh ada apa pun.",
+    "additionalProperties": "Field ini tidak dikenal; hilangkan.",
+    "required": "Field ini wajib.",
+    "runtime": "Diisi oleh sistem.",
+    "type": "Harus {wanted}, bukan {given}.",
+    "enum": "Harus salah satu dari {options}.",
+    "const": "Harus {value}.",
+    "maxLength": "Paling banyak {limit} karakter.",
+    "minLength": "Paling sedikit {limit} karakter.",
+    "maxItems": "Paling banyak {limit} butir.",
+    "minItems": "Paling sedikit {limit} butir.",
+    "maximum": "Paling besar {limit}.",
+    "minimum": "Paling kecil {limit}.",
+    "exclusiveMaximum": "Harus kurang dari {limit}.",
+    "exclusiveMinimum": "Harus lebih dari {limit}.",
+    "pattern": "Harus cocok dengan pola {pattern}.",
+    "format": "Harus {format} yang sah.",
+    "multipleOf": "Harus kelipatan {step}.",
+    "deep": "Tidak cocok dengan skema. Nilainya bersarang terlalu dalam; kirim lebih sedikit.",
+    "other": "Tidak cocok dengan skema ({keyword}).",
+    "differs": "{one} dan {other} harus berbeda.",
+    "no_number": "{name} bukan angka.",
+    "at_least": "{name} paling kecil {limit}.",
+    "at_most": "{name} paling besar {limit}.",
+    "date_form": "{name} bukan tanggal (tulis 2026-01-31 atau RFC 3339).",
+    "date_past": "{name} sudah lewat.",
+    "date_future": "{name} masih di masa depan.",
+    "date_far": "{name} berjarak lebih dari {days} hari.",
+    "date_before": "{name} mendahului {former}.",
+    "no_thing": "Yang hendak diubah tidak ada.",
+    "no_such": "Tidak ada {given}.",
+    "transition": "Dari {present} hanya dapat ke {known}, bukan ke {target}.",
+    "no_transition": "Dari {present} tidak dapat ke mana pun, jadi bukan ke {target}.",
+    "old_version": "{name} bukan versi yang sekarang: baca lagi.",
+    "unread": "Baca dahulu dengan {wanted}.",
+    "no_call": "Tidak ada panggilan dalam proses ini yang bernama {names}.",
+    "no_reason": "{name} harus menyebut panggilan dalam proses ini yang menunjukkan alasannya.",
+    "foreign": "{kind} ini bukan milik tenant.",
+    "off_goal": "Tool ini tidak melayani tujuan proses ini.",
+}
+
+OR: Final = " atau "
