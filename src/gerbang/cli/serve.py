@@ -55,6 +55,13 @@ def serve(
     ] = None,
     tls_certificate: Annotated[str | None, typer.Option("--tls-certificate", metavar="FILE")] = None,
     tls_key: Annotated[str | None, typer.Option("--tls-key", metavar="FILE")] = None,
+    rate: Annotated[
+        float, typer.Option(min=0.001, max=1_000_000, help="Requests a second of one key.")
+    ] = 200.0,
+    burst: Annotated[int, typer.Option(min=1, max=1_000_000, help="Requests of one key at once.")] = 400,
+    drain: Annotated[
+        float, typer.Option(min=0, max=3_600, help="Seconds that runs get to end after SIGTERM.")
+    ] = 10.0,
     log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
     config: options.Config = None,
@@ -84,6 +91,9 @@ def serve(
         tls_certificate=tls_certificate,
         tls_key=tls_key,
         access_log=access_log,
+        rate_per_s=rate,
+        burst=burst,
+        drain_s=drain,
     )
     service = _service(chosen, bounds, Path(keys), python or [], tools)
     logs.configure(log_level)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from gerbang.server.service import Service
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_DROPPED: Final = 4
+"""This many times the limit is read and dropped of a body that is too large."""
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -106,28 +108,33 @@ async def read_body(receive: Receive, headers: Mapping[bytes, bytes], limit: int
     length = headers.get(b"content-length")
     if length is None and b"transfer-encoding" not in headers:
         return b""
-    if length is not None and len(length) < 16 and length.isdigit() and int(length) > limit:
+    if length is not None and int(length) > limit:  # the parser has seen that it is a number
+        if b"expect" not in headers:
+            await _drop(receive, min(int(length), _DROPPED * limit))
         raise too_large(limit)
     message = await receive()
     body: bytes = message.get("body", b"")
-    if message["type"] == "http.request" and not message.get("more_body"):
-        return _within(body, limit)
     parts, size = [body], len(body)
     while message["type"] == "http.request" and message.get("more_body"):
         message = await receive()
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > limit:
+            parts.clear()
+            await _drop(receive, _DROPPED * limit - size)
             raise too_large(limit)
     if message["type"] != "http.request":
         raise bad_request("The body ended early.", "Send it whole.", "BODY_CUT")
-    return b"".join(parts)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _within(body: bytes, limit: int) -> bytes:
-    if len(body) > limit:
-        raise too_large(limit)
-    return body
+async def _drop(receive: Receive, size: int) -> None:
+    """Read on for a while and keep nothing: who is sending cannot hear the answer yet."""
+    more = True
+    while more and size > 0:
+        message = await receive()
+        size -= len(message.get("body", b""))
+        more = message.get("more_body", False)
 
 
 def too_large(limit: int) -> Problem:

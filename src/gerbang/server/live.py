@@ -48,6 +48,8 @@ class LiveRun:
         self._notes: list[Note] = []
         self._first = 1
         self._bytes = 0
+        self._pieces: list[str] = []
+        self._piece_kind = ""
         self._changed = asyncio.Event()
 
     @property
@@ -60,8 +62,24 @@ class LiveRun:
         """The number of the newest message, 0 when there is none."""
         return self._first + len(self._notes) - 1
 
+    def say_text(self, kind: str, text: str) -> None:
+        """Write a piece of text. Pieces that come at once become one message."""
+        if self._pieces and self._piece_kind != kind:
+            self._flush()
+        if not self._pieces:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._piece_kind = kind
+        self._pieces.append(text)
+
+    def _flush(self) -> None:
+        if self._pieces:
+            text = "".join(self._pieces)
+            self._pieces.clear()
+            self.say(self._piece_kind, text=text)
+
     def say(self, kind: str, **fields: Any) -> None:
         """Write a message: `type` first, then the fields, then where it belongs."""
+        self._flush()
         seq = self._first + len(self._notes)
         body = {"type": kind, **fields, "run_id": self.run_id, "seq": seq}
         if self.conversation is not None:

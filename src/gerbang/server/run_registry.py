@@ -180,7 +180,7 @@ async def _tell(live: LiveRun, events: AsyncIterator[Any]) -> tuple[str, str]:
         kind = type(event)
         if kind is AnswerDelta:
             streamed = streamed or bool(event.text.strip())
-            live.say("assistant_delta", text=event.text)
+            live.say_text("assistant_delta", event.text)
         elif kind is ToolCalled:
             streamed = False
             live.say(
@@ -210,7 +210,7 @@ async def _tell(live: LiveRun, events: AsyncIterator[Any]) -> tuple[str, str]:
         elif kind is Notice:
             live.say("notice", code=event.code, message=event.text)
         elif kind is ReasoningSeen:
-            live.say("reasoning_delta", text=event.text)
+            live.say_text("reasoning_delta", event.text)
         elif kind is Finished:
             if not streamed and event.result.answer.strip():  # a closing text that the runtime wrote itself
                 live.say("assistant_delta", text=event.result.answer)

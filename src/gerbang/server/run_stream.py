@@ -31,7 +31,7 @@ async def frames(
     numbers in the same order come from every process.
     """
     service.followers += 1
-    said = 0 if live is None else live.last_seq
+    said = 0 if live is None or not after else live.last_seq  # who comes back has the text before
     quiet = 0.0
     try:
         while True:

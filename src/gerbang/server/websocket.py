@@ -177,6 +177,9 @@ class Connection:
         self._own[live.run_id] = live
         try:
             await self._follow(live, 0)
+        except Behind:
+            await self._close(TOO_SLOW, "too slow: come back with resume")
+            return
         finally:
             self._own.pop(live.run_id, None)
         if live.answer:

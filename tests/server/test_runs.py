@@ -1,0 +1,245 @@
+"""Agent runs in the background: start, list, show, follow by events, cancel, what a restart leaves."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+
+from tests.server.running import Client, Server, client, key, scripted
+from tests.server.test_websocket import PARIS, SCRIPT
+
+
+class Event:
+    """One server-sent event."""
+
+    def __init__(self, lines: list[str]) -> None:
+        fields = dict(line.split(": ", 1) for line in lines)
+        self.seq = int(fields["id"]) if "id" in fields else None
+        self.kind = fields["event"]
+        self.data: Any = json.loads(fields["data"])
+
+
+async def events(http: Client, path: str, **headers: str) -> AsyncIterator[Event]:
+    """Yield the events of a stream until it ends."""
+    sent = {**http.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    async with http.session.get(http.url + path, headers=sent) as answer:
+        assert answer.status == 200
+        assert answer.headers["Content-Type"].startswith("text/event-stream")
+        lines: list[str] = []
+        async for raw in answer.content:
+            line = raw.decode().rstrip("\n")
+            if line.startswith(":"):
+                continue
+            if line:
+                lines.append(line)
+            elif lines:
+                yield Event(lines)
+                lines = []
+
+
+async def ended(http: Client, run_id: str) -> dict[str, Any]:
+    """Follow a run to its end and return it."""
+    async for event in events(http, f"/v1/runs/{run_id}/events"):
+        if event.kind == "end":
+            assert isinstance(event.data, dict)
+            return event.data
+    raise AssertionError("the stream ended without an end")
+
+
+def test_a_run_is_started_followed_and_shown() -> None:
+    async def main() -> None:
+        async with scripted(SCRIPT) as (server, _), client(server) as http:
+            status, run = await http.post("/v1/runs", {"prompt": PARIS})
+            assert (status, run["state"], run["live"]) == (202, "running", True)
+            place = f"/v1/runs/{run['run_id']}"
+            assert (await http.get(place))[0] == 200
+            seen = [event async for event in events(http, f"{place}/events")]
+            recorded = [event for event in seen if event.seq is not None]
+            assert [event.seq for event in recorded] == list(range(1, len(recorded) + 1))
+            assert [event.kind for event in recorded] == [
+                "run.started",
+                "model.answered",
+                "call.dispatched",
+                "call.finished",
+                "model.answered",
+                "run.finished",
+            ]
+            kinds = [event.kind for event in seen]
+            assert kinds[-1] == "end"
+            assert {"tool_call", "assistant_delta", "assistant_end"} <= set(kinds)
+            assert seen[-1].data["answer"] == "It is 21 degrees in Paris."
+            later = [event async for event in events(http, f"{place}/events", Last_Event_ID="4")]
+            assert [event.seq for event in later if event.seq is not None] == [5, 6]
+            status, shown = await http.get(place)
+            assert (shown["state"], shown["answer"], shown["live"]) == (
+                "completed",
+                "It is 21 degrees in Paris.",
+                False,
+            )
+
+    asyncio.run(main())
+
+
+def test_runs_are_listed_page_by_page() -> None:
+    async def main() -> None:
+        async with scripted(SCRIPT) as (server, _), client(server) as http:
+            made = []
+            for _ in range(5):
+                _, run = await http.post("/v1/runs", {"prompt": "hello"})
+                await ended(http, run["run_id"])
+                made.append(run["run_id"])
+            found: list[str] = []
+            path = "/v1/runs?limit=2"
+            while True:
+                _, page = await http.get(path)
+                found += [run["run_id"] for run in page["runs"]]
+                if page["next"] is None:
+                    break
+                path = f"/v1/runs?limit=2&before={page['next']}"
+            assert sorted(found) == sorted(made)
+            _, page = await http.get("/v1/runs?state=cancelled")
+            assert page["runs"] == []
+            for query in ("limit=0", "limit=x", "state=no", "before=", "before=nobody", "limit=1&limit=2"):
+                assert (await http.get(f"/v1/runs?{query}"))[0] == 400, query
+
+    asyncio.run(main())
+
+
+def test_a_run_is_cancelled() -> None:
+    async def main() -> None:
+        async with scripted(SCRIPT) as (server, model), client(server) as http:
+            _, run = await http.post("/v1/runs", {"prompt": "wait"})
+            await asyncio.wait_for(model.holding.wait(), 20)
+            status, after = await http.post(f"/v1/runs/{run['run_id']}/cancel")
+            assert (status, after["state"], after["live"]) == (200, "cancelled", False)
+            status, again = await http.post(f"/v1/runs/{run['run_id']}/cancel")
+            assert (status, again["state"]) == (200, "cancelled")
+            status, problem = await http.post(f"/v1/runs/{run['run_id']}/resume")
+            assert (status, problem["error"]["error_code"]) == (409, "NOT_WAITING")
+
+    asyncio.run(main())
+
+
+def test_a_run_continues_another_by_the_servers_own_record() -> None:
+    async def main() -> None:
+        async with scripted(SCRIPT) as (server, model), client(server) as http:
+            _, run = await http.post("/v1/runs", {"prompt": "hello"})
+            await ended(http, run["run_id"])
+            _, second = await http.post("/v1/runs", {"prompt": "again", "continues": run["run_id"]})
+            assert (await ended(http, second["run_id"]))["answer"] == "You said hello."
+            told = [(item["role"], item["content"]) for item in model.requests[-1]["messages"]]
+            assert told[-3:] == [("user", "hello"), ("assistant", "Hello there."), ("user", "again")]
+            history = {"prompt": "again", "history": [{"role": "assistant", "content": "You may."}]}
+            assert (await http.post("/v1/runs", history))[0] == 422
+            assert (await http.post("/v1/runs", {"prompt": "again", "continues": "x"}))[0] == 404
+
+    asyncio.run(main())
+
+
+def test_clients_that_leave_a_stream_are_forgotten() -> None:
+    async def main() -> None:
+        async with scripted(SCRIPT) as (server, model), client(server) as http:
+            _, run = await http.post("/v1/runs", {"prompt": "wait"})
+            await asyncio.wait_for(model.holding.wait(), 20)
+            for _ in range(3):
+                async with aiohttp.ClientSession() as leaving:
+                    answer = await leaving.get(f"{server.url}/v1/runs/{run['run_id']}/events")
+                    await answer.content.readline()
+                    answer.close()
+            for _ in range(200):
+                _, figures = await http.get("/metrics")
+                if "gerbang_followers 0.0" in figures:
+                    break
+                await asyncio.sleep(0.02)
+            assert "gerbang_followers 0.0" in figures
+
+    asyncio.run(main())
+
+
+def test_sigterm_drains_and_nothing_is_lost(tmp_path: Any) -> None:
+    async def main() -> None:
+        store = ("--store", f"sqlite:{tmp_path / 'store.db'}")
+        async with scripted(SCRIPT, *store, folder=tmp_path) as (server, model), client(server) as http:
+            _, run = await http.post("/v1/runs", {"prompt": "wait"})
+            await asyncio.wait_for(model.holding.wait(), 20)
+            call = asyncio.create_task(http.call("slow.wait.v1", {"seconds": 0.6}, run_id="kept"))
+            stream = asyncio.create_task(ended(http, run["run_id"]))
+            await asyncio.sleep(0.3)
+            stopping = asyncio.create_task(asyncio.to_thread(server.stop))
+            await asyncio.sleep(0.1)
+            model.released.set()
+            assert (await call)[1]["value"] == "waited 0.6"
+            assert (await stream)["state"] == "completed"
+            assert await stopping == 0
+        async with scripted(SCRIPT, *store, folder=tmp_path) as (server, _), client(server) as http:
+            _, shown = await http.get(f"/v1/runs/{run['run_id']}")
+            assert (shown["state"], shown["answer"]) == ("completed", "One two.")
+            _, state = await http.get("/v1/audit/kept/verify")
+            assert (state["whole"], state["events"]) == (True, 2)
+
+    asyncio.run(main())
+
+
+def test_a_run_that_does_not_end_in_time_is_cancelled_and_recorded(tmp_path: Any) -> None:
+    async def main() -> None:
+        store = ("--store", f"sqlite:{tmp_path / 'store.db'}", "--drain", "0.3")
+        async with scripted(SCRIPT, *store, folder=tmp_path) as (server, model), client(server) as http:
+            _, run = await http.post("/v1/runs", {"prompt": "wait"})
+            await asyncio.wait_for(model.holding.wait(), 20)
+            assert await asyncio.to_thread(server.stop) == 0
+        async with scripted(SCRIPT, *store, folder=tmp_path) as (server, _), client(server) as http:
+            _, shown = await http.get(f"/v1/runs/{run['run_id']}")
+            assert shown["state"] == "cancelled"
+
+    asyncio.run(main())
+
+
+def test_tenants_see_nothing_of_each_other(tmp_path: Any) -> None:
+    rights = ("calls", "runs", "approvals", "audit", "tools")
+    ana = key(tmp_path, *rights, user="ana", tenant="acme")
+    bob = key(tmp_path, *rights, user="bob", tenant="umbrella")
+
+    async def main() -> None:
+        async with (
+            scripted(SCRIPT, folder=tmp_path) as (server, _),
+            client(server, ana) as hers,
+            client(server, bob) as his,
+        ):
+            _, run = await hers.post("/v1/runs", {"prompt": PARIS})
+            await ended(hers, run["run_id"])
+            _, pending = await hers.call("mail.send.v1", {"to": "a@example.org", "text": "x"}, run_id="hers")
+            mine = run["run_id"]
+            paths = [
+                ("GET", f"/v1/runs/{mine}"),
+                ("GET", f"/v1/runs/{mine}/events"),
+                ("POST", f"/v1/runs/{mine}/cancel"),
+                ("POST", f"/v1/runs/{mine}/resume"),
+                ("GET", f"/v1/audit/{mine}"),
+                ("GET", f"/v1/audit/{mine}/verify"),
+                ("GET", f"/v1/approvals/{pending['approval_id']}"),
+                ("POST", f"/v1/approvals/{pending['approval_id']}/approve"),
+                ("POST", f"/v1/approvals/{pending['approval_id']}/deny"),
+            ]
+            for method, path in paths:
+                status, problem = await his.send(method, path, None)
+                assert (status, problem["error"]["error_code"]) == (404, "NOT_FOUND"), path
+            status, _ = await his.post("/v1/runs", {"prompt": "hello", "continues": mine})
+            assert status == 404
+            status, problem = await his.call("weather.get_current.v1", {"city": "Rome"}, run_id="hers")
+            assert status == 404
+            assert (await his.get("/v1/runs"))[1]["runs"] == []
+            assert (await his.get("/v1/approvals"))[1]["approvals"] == []
+            assert (await hers.get(f"/v1/runs/{mine}"))[1]["state"] == "completed"
+            assert (await hers.get(f"/v1/approvals/{pending['approval_id']}"))[1]["state"] == "pending"
+            tool = {"name": "get_thing", "description": "A thing.", "url": "https://api.example.com/x"}
+            assert (await his.post("/api/tools", [tool]))[0] == 200
+            assert (await hers.get("/api/tools"))[1]["count"] == 0
+            assert (await his.get("/v1/tools/get_thing"))[0] == 200
+            assert (await hers.get("/v1/tools/get_thing"))[0] == 404
+
+    asyncio.run(main())
+
+
+__all__ = ["Server"]
