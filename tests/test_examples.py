@@ -16,6 +16,13 @@ PRINTS = {
         "ok sent to ana@example.org: hello",
         "APPROVER_REFUSED - boss refused this call: one is enough",
     ],
+    "http_tools.py": [
+        "GET /weather/Rio%2FRJ",
+        "GET /weather/Atlantis",
+        '{"celsius":21}',
+        "Error: HTTP 404 — no city",
+        "It is 21 degrees.",
+    ],
     "local.py": [
         "> Hitung 25 * 4 + 10",
         "hitung {'ekspresi': '25 * 4 + 10'}",
@@ -38,6 +45,12 @@ PRINTS = {
         "error APPROVER_REFUSED",
         "error MISSING_FIELD",
         "ok replayed",
+    ],
+    "rego_policy.py": [
+        "ok paid 20 for A1",
+        "asked about 900 because of BIG_REFUND",
+        "error APPROVER_REFUSED",
+        "error NOT_A_REFUND",
     ],
     "weather.py": ["celsius", "CLASS_READ_EXTERNAL"],
 }

@@ -19,7 +19,7 @@ HALF = reply(b"half", "Content-Type: text/plain", length=400)
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "POST", "PURGE"])
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 410, 415, 422, 423, 429, 451, 499])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 408, 409, 410, 415, 422, 423, 429, 451, 499])
 def test_a_refusal_changed_nothing(tmp_path: Path, method: str, status: int) -> None:
     async def work() -> g.Result:
         async with playing(reply(b"no such thing", "Content-Type: text/plain", status=status)) as origin:
@@ -30,7 +30,7 @@ def test_a_refusal_changed_nothing(tmp_path: Path, method: str, status: int) -> 
     assert error.message == f"HTTP {status} — no such thing"
     assert (error.error_code, error.effect) == ("HTTP_4XX", "none")
     assert error.error_type == ("rate_limited" if status == 429 else "upstream_error")
-    assert error.recoverable == (status not in (401, 403, 451))
+    assert error.recoverable == (status in (408, 429))
 
 
 @pytest.mark.parametrize(("method", "effect"), [("GET", "none"), ("PUT", "unknown"), ("POST", "unknown")])
@@ -260,3 +260,27 @@ def test_tools_serve_one_gateway_after_the_other_and_two_at_once(tmp_path: Path)
             assert len(origin.seen) == 10
 
     run(work())
+
+
+@pytest.mark.parametrize(
+    ("method", "status", "more", "attempts"),
+    [
+        ("GET", 503, {}, 1),
+        ("GET", 503, {"retry": {"max_attempts": 3, "base_ms": 1}}, 3),
+        ("GET", 404, {"retry": {"max_attempts": 3, "base_ms": 1}}, 1),
+        ("POST", 503, {"retry": {"max_attempts": 3, "base_ms": 1}}, 1),
+        ("POST", 503, {"retry": {"max_attempts": 3, "base_ms": 1}, "honours_key": True}, 3),
+    ],
+)
+def test_one_call_is_one_request_unless_the_file_says_otherwise(
+    tmp_path: Path, method: str, status: int, more: dict[str, Any], attempts: int
+) -> None:
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(status=status)
+
+    async def work() -> tuple[int, int]:
+        async with serving(handle) as origin:
+            await call(tmp_path, definition(origin.url, method, **more))
+            return len(origin.seen), len({seen.headers.get("idempotency-key") for seen in origin.seen})
+
+    assert run(work()) == (attempts, 1)

@@ -13,7 +13,7 @@ from gerbang.errors import ToolError
 ERROR_BODY_CHARS: Final = 1_900
 """Longest part of an error's body that is shown."""
 _MAX_WAIT_MS: Final = 86_400_000
-_REFUSED: Final = frozenset({401, 403, 407, 451})
+_FOR_NOW: Final = frozenset({408, 425, 429})  # the only refusals that the same request may get over
 
 Effect = Literal["none", "happened", "unknown"]
 
@@ -47,7 +47,7 @@ def status_error(status: int, body: str, *, limit: int, retry_after: str | None,
         f"HTTP {status} — {shown}",
         code=f"HTTP_{status // 100}XX",
         error_type="rate_limited" if status == 429 else "upstream_error",
-        recoverable=status not in _REFUSED if client else status in (502, 503, 504),
+        recoverable=status in _FOR_NOW if client else status >= 500,
         effect="none" if client else "unknown",
         retry_after_ms=_wait_ms(retry_after, now),
     )

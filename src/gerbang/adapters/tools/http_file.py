@@ -134,6 +134,7 @@ def make_tool(
     definition = read_definition(entry, properties, may_name_secrets=may_name_secrets)
     known: dict[str, Any] = {name: value for name, value in entry.items() if name in _KNOWN}
     known.setdefault("risk", "read_external" if definition.reads else "write_external")
+    known.setdefault("retry", {"max_attempts": 1})  # one call, one request, unless the file says otherwise
     if "timeout_ms" not in known:
         known.setdefault("timeout_s", timeout_s)
     hidden = known.get("sensitive", ())
