@@ -6,12 +6,12 @@ from typing import Literal
 
 from gerbang import __version__
 from gerbang.cli.exits import Exit
+from gerbang.cli.lint_sarif import sarif
 from gerbang.cli.lint_subjects import subjects
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.contract.lint import at_least, lint
 from gerbang.contract.lint_rule import LEVELS, Finding, Level
-from gerbang.contract.lint_sarif import sarif
 from gerbang.errors import UsageError
 
 Form = Literal["text", "json", "sarif"]
