@@ -137,6 +137,7 @@ def _value(reader: Reader, opens: Callable[[str], bool] | None) -> Any:
     sure = opens is not None
     if not (yield from _may_be_call(reader, sure=sure)):
         reader.pos += 1
+        lapse(reader)
         reader.content(reader.recorded())
         return None
     text = JsonText(repair=reader.repair)

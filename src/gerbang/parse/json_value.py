@@ -16,7 +16,7 @@ _STRUCTURE: Final = re.compile(r'[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}
 
 
 _FAST: Final = msgspec.json.Decoder()
-_MAX_PLAIN: Final = 65_536
+_MAX_PLAIN: Final = 1_000_000
 _SAFE: Final = 2**53
 
 
@@ -59,6 +59,9 @@ def load(text: str) -> Any:
 
 def load_object(text: str) -> dict[str, Any]:
     """Read a JSON object. Raises Broken like `load`, and for any other value."""
+    plain = _plain_object(text)
+    if plain is not None:
+        return plain
     value = load(text)
     if not isinstance(value, dict):
         raise Broken("CALL_SHAPE", "the arguments are no object")

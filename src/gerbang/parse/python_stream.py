@@ -161,7 +161,9 @@ def _text(reader: Reader, pen: ArgumentsPen, quote: str, *, raw: bool) -> Machin
         buf, pos = reader.buf, reader.pos
         end = run.match(buf, pos).end()  # type: ignore[union-attr]  # it matches always
         if end > pos:
-            _add(reader, pen, buf[pos:end], single=len(quote) == 1)
+            if len(quote) == 1:
+                _one_line(reader, buf, end)
+            pen.add(buf[pos:end])
             reader.pos = end
         if end == len(buf):
             if reader.ended:
@@ -180,12 +182,15 @@ def _text(reader: Reader, pen: ArgumentsPen, quote: str, *, raw: bool) -> Machin
             reader.pos += 1
 
 
-def _add(reader: Reader, pen: ArgumentsPen, text: str, *, single: bool) -> None:
-    if single and "\n" in text:
-        if not reader.repair:
-            raise Broken("CALL_NOT_LITERAL", "a raw line break in a text")
-        reader.repaired = True
-    pen.add(text)
+def _one_line(reader: Reader, buf: str, end: int) -> None:
+    """A text in single quotes should have no line break up to `end`."""
+    at = buf.find("\n", reader.pos, end)
+    if at < 0:
+        return
+    if not reader.repair:
+        reader.pos = at  # where the fault is does not depend on how the text was cut
+        raise Broken("CALL_NOT_LITERAL", "a raw line break in a text")
+    reader.repaired = True
 
 
 def _escape(reader: Reader, pen: ArgumentsPen, *, raw: bool) -> Machine:

@@ -53,7 +53,7 @@ def raw_value(
         if match is None:
             if reader.ended:
                 raise Broken("CALL_TRUNCATED")
-            if pen.streams:
+            if pen.streams and not start:
                 reader.rest(ends.stops)
             yield
             continue

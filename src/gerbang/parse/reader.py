@@ -6,7 +6,7 @@ machine is in the middle of plain text it sets `stops`, and deltas without any o
 wake it.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, Final
 
 from gerbang.parse.caps import MAX_CALL, MAX_NAME, MAX_RAW
@@ -20,7 +20,41 @@ Machine = Generator[None, None, None]
 
 _SHORT: Final = 64
 _RUN: Final = 4_096
+_KEPT: Final = 1_024
 _CONTENT, _REASONING, _HELD = -1, -2, -3
+
+
+class _Plain:
+    """The event of each short delta without any of `stops`; None for any other delta.
+
+    Models write the same pieces again and again: what was looked through once is kept, up to a bound.
+    """
+
+    __slots__ = ("known", "stops", "where")
+
+    def __init__(self, stops: frozenset[str], where: int) -> None:
+        self.stops = stops
+        self.where = where
+        self.known: dict[str, Event] = {}
+
+    def look(self, delta: str) -> Event | None:
+        """Look through a delta that is not among the `known` ones."""
+        if not 0 < len(delta) < _SHORT or not self.stops.isdisjoint(delta):
+            return None
+        where = self.where
+        event: Event
+        if where >= 0:
+            event = ArgumentsDelta(where, delta)
+        else:
+            event = Reasoning(delta) if where == _REASONING else Content(delta)
+        if len(self.known) < _KEPT:
+            self.known[delta] = event
+        return event
+
+
+def _finished(_delta: str) -> list[Event]:
+    """Take the place of `feed` when the answer is over."""
+    raise RuntimeError("This answer was finished already. Make a new reader for the next one.")
 
 
 class Reader:
@@ -30,15 +64,14 @@ class Reader:
         "_base",
         "_chunks",
         "_fresh",
-        "_last",
-        "_left",
         "_machine",
         "_name",
         "_out",
+        "_plain",
+        "_plains",
         "_record",
         "_since",
         "_size",
-        "_stops",
         "_tape",
         "_tape_at",
         "_text",
@@ -48,6 +81,7 @@ class Reader:
         "blank",
         "buf",
         "ended",
+        "feed",
         "fence",
         "held",
         "index",
@@ -82,38 +116,25 @@ class Reader:
         self._chunks: list[str] = []
         self._fresh: list[str] = []
         self._size = 0
-        self._stops: frozenset[str] | None = None
+        self._plain: _Plain | None = None
+        self._plains: _Plain | None = None
         self._where = _CONTENT
-        self._left = self._last = 0
         self._machine: Machine | None = None
 
     def start(self, machine: Machine) -> None:
         """Set the machine. Once, before any text."""
         self._machine = machine
         next(machine)
+        feeding = self._feeding()
+        next(feeding)
+        self.feed = feeding.send
 
     # -- public ---------------------------------------------------------------------------------------------
 
-    def feed(self, delta: str) -> list[Event]:
-        """Take the next piece of the answer, any cut, and return the events that it completes.
-
-        Never raises on text. Raises RuntimeError after `finish`.
-        """
-        stops = self._stops
-        if stops is not None and len(delta) < _SHORT and stops.isdisjoint(delta):
-            self._left = left = self._left - 1
-            if left:
-                where = self._where
-                if where >= 0:
-                    self._chunks.append(delta)
-                    return [ArgumentsDelta(where, delta)]
-                if where == _HELD:
-                    self.held.append(delta)
-                    return []
-                if delta:
-                    return [Content(delta) if where == _CONTENT else Reasoning(delta)]
-                return []
-        return self._wake(delta)
+    feed: Callable[[str], list[Event]]
+    """Take the next piece of the answer, any cut, and return the events that it completes. Never raises on text;
+    raises RuntimeError after `finish`. It is the `send` of a generator, which saves building a frame a delta.
+    """
 
     def finish(self, *, truncated: bool = False) -> list[Event]:
         """Tell that the answer has ended and return the last events.
@@ -125,24 +146,58 @@ class Reader:
             raise RuntimeError("This answer was finished already. Make a new reader for the next one.")
         self.truncated = truncated
         self.ended = True
-        events = self._wake("")
+        events = self.feed("")
+        self.feed = _finished
         self.buf, self.pos = "", 0
         self._chunks.clear()
         return events
 
-    def _wake(self, delta: str) -> list[Event]:
+    def _feeding(self) -> Generator[list[Event], str, None]:
+        """Take deltas and give events. While the machine sleeps, plain deltas pass by it."""
+        delta = yield []
+        try:
+            while True:
+                passed = 0
+                plain = self._plain
+                if plain is not None and self._where >= 0:
+                    known, look, keep = plain.known.get, plain.look, self._chunks.append
+                    for passed in range(_RUN):
+                        event = known(delta)
+                        if event is None:
+                            event = look(delta)
+                            if event is None:
+                                break
+                        keep(delta)
+                        delta = yield [event]
+                    else:
+                        passed = _RUN
+                elif plain is not None:
+                    held = self.held.append if self._where == _HELD else None
+                    for passed in range(_RUN):
+                        event = plain.known.get(delta) or plain.look(delta)
+                        if event is None:
+                            break
+                        if held is not None:
+                            held(delta)
+                        delta = yield [event] if held is None else []
+                    else:
+                        passed = _RUN
+                delta = yield self._wake(delta, passed)
+        finally:
+            self.feed = _finished
+
+    def _wake(self, delta: str, passed: int) -> list[Event]:
+        """Let the machine read on. `passed` deltas went by while it slept."""
         machine = self._machine
         if machine is None:
-            raise RuntimeError("This answer was finished already. Make a new reader for the next one.")
+            return _finished(delta)
         if self._tape is not None:
             self._tape.append(self.buf[self._tape_at : self.pos])
             self._tape_at = 1
-        if self._stops is not None:
-            if self._left != self._last:  # plain text went by, so the character before is no line break
-                self.buf, self.pos = "x", 1
-                if self._tape is not None:
-                    self._tape_run()
-            self._stops = None
+        self._plain = None
+        if passed:  # plain text went by, so the character before is no line break
+            self._went_by(passed)
+            self.buf, self.pos = "x", 1
         pos = self.pos
         self.buf = self.buf[pos - 1 :] + delta
         self.pos = 1
@@ -167,22 +222,23 @@ class Reader:
         """
         if self.ended or self.pos < len(self.buf):
             return
-        if self._record is not None:
-            if len(self._record) < MAX_RAW:
-                return
-            self._since = (
-                self._base - MAX_RAW
-            )  # all of the record was used up; from now on text goes by uncounted
+        if self._record is not None and len(self._record) >= MAX_RAW:
+            self._since = self._base - MAX_RAW  # all of it was used up: from now on text goes by uncounted
+        elif self._record is not None and not hold and self._name is None:
+            return
         if self.blank and not hold and not self.thinking and self._name is None:
             return  # the first visible text must be noticed
-        self._stops = stops
-        self._left = self._last = _RUN
         if hold:
-            self._where = _HELD
+            where = _HELD
         elif self._name is not None:
-            self._where = self.index
+            where = self.index
         else:
-            self._where = _REASONING if self.thinking else _CONTENT
+            where = _REASONING if self.thinking else _CONTENT
+        self._where = where
+        plains = self._plains
+        if plains is None or plains.stops is not stops or plains.where != where:
+            self._plains = plains = _Plain(stops, where)
+        self._plain = plains
 
     def record(self) -> None:
         """Keep all text from `pos` on, to show it or to read it again: see `recorded`."""
@@ -212,16 +268,18 @@ class Reader:
         """Return the text since a place in the recording, which goes on."""
         return "".join((*(self._tape or ())[mark:], self.buf[self._tape_at : self.pos]))
 
-    def _tape_run(self) -> None:
-        """Record the deltas that went by while the machine slept."""
-        tape = self._tape
-        if tape is None:
-            return
-        if self._where == _HELD:
-            tape.extend(self.held)
+    def _went_by(self, passed: int) -> None:
+        """Add the deltas that went by while the machine slept to what is recorded."""
+        held = self._where == _HELD
+        if self._record is not None and len(self._record) < MAX_RAW:
+            text = "".join((self.held if held else self._chunks)[-passed:])
+            self._record += text[:MAX_RAW]
+            self._base += self.pos - 1 + len(text)
+        if self._tape is not None and held:
+            self._tape.extend(self.held)
             self.held.clear()
-        else:
-            tape.extend(self._chunks[-(self._last - max(self._left, 1)) :])
+        elif self._tape is not None:
+            self._tape.extend(self._chunks[-passed:])
 
     def unread(self, text: str) -> None:
         """Put text that was taken back before what comes next."""
