@@ -8,7 +8,11 @@ from gerbang.values.failure import ERROR_TYPES
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "errors.md").read_text("utf-8")
 TABLE = re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", PAGE.partition("## Codes")[2], re.MULTILINE)
-SOURCE = "".join(path.read_text("utf-8") for path in (ROOT / "src" / "gerbang").rglob("*.py"))
+TABLES = ("sentences_en.py", "sentences_id.py")  # what could be said, not what is
+SOURCE = "".join(
+    path.read_text("utf-8") for path in (ROOT / "src" / "gerbang").rglob("*.py") if path.name not in TABLES
+)
+MADE = {"HTTP": 'code=f"HTTP_{status // 100}XX"', "RATE": "RATE_CODES"}  # codes with a part that varies
 
 
 def test_types_exist() -> None:
@@ -16,6 +20,7 @@ def test_types_exist() -> None:
 
 
 def test_codes_exist() -> None:
-    codes = {code for _, row in TABLE for code in re.findall(r"`([A-Z_]+)`", row)}
+    codes = {code for _, row in TABLE for code in re.findall(r"`([A-Z_]+(?:[345]XX)?)`", row)}
     assert len(codes) > 30
-    assert sorted(code for code in codes if f'"{code}"' not in SOURCE) == []
+    missing = {code for code in codes if f'"{code}"' not in SOURCE}
+    assert sorted(code for code in missing if MADE.get(code.partition("_")[0], "?") not in SOURCE) == []

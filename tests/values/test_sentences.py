@@ -14,7 +14,9 @@ from gerbang.values.sentences import field, in_language, said
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "errors.md").read_text("utf-8")
 TABLE = re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", PAGE.partition("## Codes")[2], re.MULTILINE)
-DOCUMENTED = sorted({(kind, code) for kind, row in TABLE for code in re.findall(r"`([A-Z_]+)`", row)})
+DOCUMENTED = sorted(
+    {(kind, code) for kind, row in TABLE for code in re.findall(r"`([A-Z_]+(?:[345]XX)?)`", row)}
+)
 EN, ID = sentences_en.ERRORS, sentences_id.ERRORS
 
 TAXONOMY = {
