@@ -158,7 +158,7 @@ def test_an_unknown_fate_is_not_repeated_by_the_next_process(tmp_path: Path) -> 
     store = f"sqlite:{tmp_path / 'store.db'}"
     calls: list[int] = []
 
-    @g.tool(name="pay.v1", risk="write_external")
+    @g.tool(name="pay.v1", risk="write_external", timeout_s=0.5)
     async def pay() -> str:
         """Pay."""
         calls.append(1)

@@ -62,6 +62,13 @@ class Budget:
         self._by_tool[tool] = self._by_tool.get(tool, 0) + 1
         return None
 
+    def recall(self, tool: str, fingerprint: str, cost: float) -> None:
+        """Count a call that the run made before this process took it up."""
+        self._by_call[fingerprint] = self._by_call.get(fingerprint, 0) + 1
+        self._by_tool[tool] = self._by_tool.get(tool, 0) + 1
+        self.calls += 1
+        self.cost += cost
+
     def spend_tokens(self, tokens: int) -> None:
         """Count what an answer has cost."""
         self.tokens += tokens

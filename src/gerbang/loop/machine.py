@@ -33,6 +33,18 @@ class Started(Struct, frozen=True):
     """The run begins, or goes on after its calls are resolved."""
 
 
+class Resumed(Struct, frozen=True):
+    """The run goes on after a crash or a person's decision.
+
+    `answers` counts the committed ones, `calls` the proposals of the last one when some have no result yet;
+    `final` says that it had none and ended the run.
+    """
+
+    answers: int
+    calls: int = 0
+    final: bool = False
+
+
 class Answered(Struct, frozen=True):
     """The model answered. `calls` counts proposals, broken ones included."""
 
@@ -55,7 +67,7 @@ class Stopped(Struct, frozen=True):
     state: RunState
 
 
-LoopEvent = Started | Answered | CallsDone | ModelFailed | Stopped
+LoopEvent = Started | Resumed | Answered | CallsDone | ModelFailed | Stopped
 
 
 class AskModel(Struct, frozen=True):
@@ -91,6 +103,8 @@ def advance(state: LoopState, event: LoopEvent) -> tuple[LoopState, Command]:
         return _done(state, RunState.MODEL_ERROR)
     if type(event) is Started and state.phase == "idle":
         return replace(state, phase="asking"), AskModel()
+    if type(event) is Resumed and state.phase == "idle":
+        return _resumed(state, event)
     if type(event) is Answered and state.phase in ("asking", "closing"):
         return _answered(state, event)
     if type(event) is CallsDone and state.phase == "calling":
@@ -106,6 +120,18 @@ def _answered(state: LoopState, event: Answered) -> tuple[LoopState, Command]:
     if not event.calls:
         return _done(state, RunState.COMPLETED)
     return replace(state, phase="calling"), RunCalls()
+
+
+def _resumed(state: LoopState, event: Resumed) -> tuple[LoopState, Command]:
+    done = event.answers - (1 if event.calls or event.final else 0)
+    state = replace(state, answers=event.answers, rounds=done)
+    if event.final:
+        return _done(state, RunState.COMPLETED)
+    if event.calls:
+        return replace(state, phase="calling"), RunCalls()
+    if not event.answers:
+        return replace(state, phase="asking"), AskModel()
+    return _called(replace(state, rounds=done - 1), CallsDone())
 
 
 def _called(state: LoopState, event: CallsDone) -> tuple[LoopState, Command]:

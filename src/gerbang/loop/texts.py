@@ -28,6 +28,7 @@ class Texts(Struct, frozen=True, gc=False):
     denied: str = "Everything that was asked for was refused."
     results: str = "Results:"
     pending_result: str = "This call waits for a person's approval. It has not run."
+    happened: str = "The service gave no answer, but the call has taken effect. It must not be made again."
     lang: Lang = "en"
 
 
@@ -39,6 +40,7 @@ _ID: Final[dict[str, Any]] = {
     "model_error": "Model tidak memberi jawaban.",
     "denied": "Semua yang diminta ditolak.",
     "results": "Hasil:",
+    "happened": "Layanan tidak menjawab, tetapi panggilan sudah berlaku. Jangan diulang.",
     "pending_result": "Panggilan ini menunggu persetujuan. Belum dijalankan.",
 }
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from gerbang.loop.batch import BatchPlan
 from gerbang.runtime.gate import Gate, held_result
@@ -18,18 +18,19 @@ async def run_batch(
     proposals: Sequence[Proposal],
     max_parallel: int,
     finished: Finished | None = None,
+    known: Mapping[str, Result] | None = None,
 ) -> list[Result]:
-    """Return one result for each proposal, in their order.
+    """Return one result for each proposal, in their order. `known` are those of calls that are over, by id.
 
     When the task is cancelled, every started call is cancelled and has its record before this returns.
     A StoreError of one call stops the batch: nothing is executed without its record.
     """
     if len(proposals) == 1:
-        result = await gate.call(session, proposals[0])
+        result = (known or {}).get(proposals[0].call_id) or await gate.call(session, proposals[0])
         if finished is not None:
             finished(proposals[0], result)
         return [result]
-    return await _Batch(gate, session, proposals, max_parallel, finished).run()
+    return await _Batch(gate, session, proposals, max_parallel, finished, dict(known or {})).run()
 
 
 class _Batch:
@@ -40,7 +41,9 @@ class _Batch:
         proposals: Sequence[Proposal],
         max_parallel: int,
         finished: Finished | None,
+        known: Mapping[str, Result],
     ) -> None:
+        self._known = known
         self._gate = gate
         self._session = session
         self._proposals = proposals
@@ -84,6 +87,9 @@ class _Batch:
             task.add_done_callback(self._done.put_nowait)
 
     def _call(self, index: int) -> Awaitable[Result]:
+        known = self._known.get(self._proposals[index].call_id)
+        if known is not None:
+            return _at_hand(known)
         return self._gate.call(
             self._session, self._proposals[index], waiting=lambda: self._launch(self._plan.waiting(index))
         )
@@ -103,3 +109,8 @@ class _Batch:
         for task in self._tasks:
             if not task.cancelled():
                 task.exception()
+
+
+async def _at_hand(result: Result) -> Result:
+    """Give a result that is known already, as a call would."""
+    return result

@@ -85,6 +85,12 @@ class CallEvent(Struct, frozen=True, gc=False, omit_defaults=True):
     output_hash: str = ""
     output_bytes: int = 0
     cost_units: float = 0.0
+    process: str = ""
+    roles: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    risk_facts: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
+    reads: tuple[Any, ...] = ()
 
 
 class SwitchTurned(Struct, frozen=True, gc=False):

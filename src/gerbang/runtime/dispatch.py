@@ -59,12 +59,15 @@ class Dispatch:
         if open_circuit is not None:
             return Stopped(open_circuit)
         started = self._clock.now()
-        attempt = 1 if over is None else over.attempt + 1
+        attempt = grant.attempt if over is None else max(grant.attempt, over.attempt + 1)
         row, committed = await self._records.dispatched(session, ticket, attempt, started, verdict, over)
         if not committed.written:
             if committed.taken is not None:
                 return Stopped(taken=committed.taken)
             return Stopped(refusals.not_committed(committed))
+        if self._clock.monotonic() >= session.lease_until:  # paused since, or another drives the run now
+            lost = Execution(Outcome("FAILED", error=refusals.taken_over()))
+            return await self._records.finished(session, ticket, row, lost, started, verdict)
         seconds = self._time_for(session, ticket)
         cancelled: asyncio.CancelledError | None = None
         lates: list[asyncio.Future[Any]] = []

@@ -2,10 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from gerbang import parse
 from gerbang.errors import ModelFault
@@ -16,36 +14,31 @@ from gerbang.loop.machine import (
     AskModel,
     CallsDone,
     Finish,
+    LoopEvent,
     LoopState,
     ModelFailed,
+    Resumed,
     Started,
     Stopped,
     advance,
 )
 from gerbang.ports import Clock, Model, Store
-from gerbang.runtime import refusals
 from gerbang.runtime.asking import ask_model
 from gerbang.runtime.batching import Finished, run_batch
-from gerbang.runtime.bodies import (
-    ModelAnswered,
-    RunFinished,
-    RunStarted,
-    event,
-    refused_body,
-    sha256,
-    step_name,
-)
+from gerbang.runtime.closing import closing_text
 from gerbang.runtime.events import Notice, RunResult, ToolCalled, ToolFinished
 from gerbang.runtime.gate import Gate
+from gerbang.runtime.leases import Leases
 from gerbang.runtime.offered import offered
 from gerbang.runtime.reading import Answer, Asked
+from gerbang.runtime.resuming import Progress, is_over
+from gerbang.runtime.run_record import RunRecord, TakenOver
 from gerbang.runtime.run_settings import RunSettings
 from gerbang.runtime.session import RunSession
-from gerbang.runtime.writing import write
 from gerbang.values import Message, Proposal, Result, ToolCall
 from gerbang.values.canonical import copied
 from gerbang.values.model import ModelRequest
-from gerbang.values.record import AnswerRow, Batch, CallState, RunRow, RunState
+from gerbang.values.record import RunState
 
 _ENCODER = msgspec.json.Encoder()
 _RESERVE_TOKENS = 1_024
@@ -64,7 +57,9 @@ class RunDriver:
         clock: Clock,
         session: RunSession,
         settings: RunSettings,
+        leases: Leases,
     ) -> None:
+        self._leases = leases
         self._gate = gate
         self._model = model
         self._store = store
@@ -83,13 +78,34 @@ class RunDriver:
         self._used_ids: set[str] = set()
         self._usage = [0, 0]
         self._detail = ""
-        self._row: RunRow
+        self._content = ""
+        self._asked = -1  # the step of the newest answer that this process asked for
+        self._record = RunRecord(session, store, clock, leases, model.name)
 
     async def run(self, messages: list[Message], prompt: str) -> RunResult:
         """Run to the end and return the result. Raises StoreError; CancelledError after recording it."""
-        self._begin(messages, prompt)
+        self._transcript = self._conversation(messages)
+        self._record.begin(messages, prompt)
+        return await self._loop(Started())
+
+    async def resume(self, progress: Progress) -> RunResult:
+        """Go on with a run at the call, or the answer, that it had come to. The same as `run` from there."""
+        session = self._session
+        self._transcript = self._conversation(progress.messages)
+        self._proposals = progress.proposals
+        self._used_ids = set(progress.used_ids)
+        self._content = progress.content
+        for proposal in progress.proposals:
+            row = progress.rows.get(proposal.ordinal)
+            if row is not None and is_over(row):
+                session.ended[proposal.call_id] = self._gate.restored(session, proposal, row)
+        self._record.begin_again(progress, len(session.ended))
+        calls = len(self._proposals)
+        return await self._loop(Resumed(progress.answers, calls, progress.final))
+
+    async def _loop(self, first: LoopEvent) -> RunResult:
         state = LoopState(max_steps=self._settings.max_steps, count=self._session.profile.count)
-        state, command = advance(state, Started())
+        state, command = advance(state, first)
         try:
             async with asyncio.timeout(self._settings.deadline_s):
                 while type(command) is not Finish:
@@ -99,6 +115,8 @@ class RunDriver:
                         state, command = advance(state, await self._call(state))
         except TimeoutError:
             state, command = advance(state, Stopped(RunState.BUDGET))
+        except TakenOver:
+            return self._left(state)
         except asyncio.CancelledError:
             state, command = advance(state, Stopped(RunState.CANCELLED))
             assert isinstance(command, Finish)  # noqa: S101 - Stopped always finishes
@@ -107,38 +125,10 @@ class RunDriver:
         assert isinstance(command, Finish)  # noqa: S101 - the loop ends with it
         return await self._finish(command.state, state)
 
-    def _begin(self, messages: list[Message], prompt: str) -> None:
-        session, settings, now = self._session, self._settings, self._clock.now()
-        self._transcript = Transcript(
-            messages, window_tokens=settings.context_tokens, reserve_tokens=self._reserve()
+    def _conversation(self, messages: list[Message]) -> Transcript:
+        return Transcript(
+            messages, window_tokens=self._settings.context_tokens, reserve_tokens=self._reserve()
         )
-        self._row = RunRow(
-            run_id=session.run_id,
-            tenant=session.principal.tenant,
-            user=session.principal.user,
-            state=RunState.RUNNING,
-            started_at=now,
-            updated_at=now,
-            prompt=prompt,
-            model=self._model.name,
-            profile=session.profile.name,
-        )
-        body = RunStarted(
-            session.run_id,
-            session.principal.user,
-            session.principal.tenant,
-            session.principal.agent,
-            self._model.name,
-            session.profile.name,
-            session.purpose,
-            session.intent,
-            sha256(prompt.encode("utf-8", "surrogatepass")),
-            now,
-        )
-        batch = session.batch()
-        batch.runs.append(self._row)
-        batch.events.append(event("run.started", session.run_id, body))
-        session.carry = batch
 
     def _reserve(self) -> int:
         """Return the tokens to keep free: for the answer, and for the tools' schemas."""
@@ -147,8 +137,12 @@ class RunDriver:
 
     async def _ask(self, command: AskModel, state: LoopState) -> Answered | ModelFailed:
         session, settings = self._session, self._settings
+        if session.budget.out_of_tokens():
+            raise TimeoutError
         if session.carry is not None and not self._store.immediate:
-            await write(self._store, session.batch())  # a run that dies in the model call can be seen
+            await self._record.write(
+                session.batch()
+            )  # a run that dies in the model call can be seen, and gone on with
         before = self._transcript.shortened
         fits = self._transcript.fit(keep_last=max(1, len(self._last)))
         if self._transcript.shortened != before:
@@ -174,35 +168,25 @@ class RunDriver:
             return ModelFailed()
         self._usage[0] += answer.usage.input_tokens
         self._usage[1] += answer.usage.output_tokens
+        session.budget.spend_tokens(answer.usage.input_tokens + answer.usage.output_tokens)
         self._answer = answer
+        self._content = answer.content
         await self._commit_answer(answer, state.answers + 1)
         return Answered(len(answer.calls))
 
     async def _commit_answer(self, answer: Answer, step: int) -> None:
         """Make the answer durable before anything of it is dispatched."""
         session = self._session
+        self._asked = step
         self._proposals = [self._proposal(asked, step, index) for index, asked in enumerate(answer.calls)]
         session.ended.clear()
         message = self._assistant(answer)
         self._transcript.append(message)
-        body = ModelAnswered(
-            session.run_id,
-            step_name(step),
-            tuple(proposal.name[:128] for proposal in self._proposals),
-            len([asked for asked in answer.calls if asked.fault is not None]),
-            len(answer.content),
-            answer.finish_reason,
-            answer.usage.input_tokens,
-            answer.usage.output_tokens,
-            self._clock.now(),
-            answer.asked,
+        self._record.answered(
+            answer, step, self._transcript.messages, self._proposals, self._settings.text_protocol
         )
-        batch = session.batch()
-        batch.answers.append(AnswerRow(session.run_id, step, _ENCODER.encode(message)))
-        batch.events.append(event("model.answered", session.run_id, body))
-        session.carry = batch
         if len(self._proposals) > 1:  # a single call takes the answer along in its own commit
-            await write(self._store, session.batch())
+            await self._record.write(session.batch())
         for proposal in self._proposals if session.watched else ():
             session.emit(
                 ToolCalled(step, proposal.call_id, self._name(proposal.name), copied(proposal.arguments))
@@ -256,6 +240,7 @@ class RunDriver:
             self._proposals,
             self._settings.max_parallel,
             _tell(session) if session.watched else None,
+            known=session.ended if state.answers != self._asked else None,
         )
         self._last = results
         self._results.extend(results)
@@ -287,93 +272,39 @@ class RunDriver:
         self._transcript.append(Message("user", "\n\n".join(texts)), result=True)
 
     async def _finish(self, run_state: RunState, state: LoopState) -> RunResult:
-        session, now = self._session, self._clock.now()
-        text = self._closing(run_state)
+        session = self._session
         batch = session.batch()
-        self._close_open(batch, run_state, now)
-        self._row = replace(self._row, state=run_state, updated_at=now, answer=text, steps=state.answers)
-        batch.runs.append(self._row)
-        body = RunFinished(
-            session.run_id,
+        if run_state in (RunState.CANCELLED, RunState.BUDGET):
+            names = [self._name(proposal.name) for proposal in self._proposals]
+            self._results += self._record.close_open(batch, self._proposals, names)
+        text = closing_text(
             run_state,
-            state.answers,
-            len(self._results),
-            sha256(text.encode("utf-8", "replace")),
-            now,
+            session.texts,
+            content=self._content,
+            last=self._last,
+            results=self._results,
+            writes_prose=self._model.writes_prose,
         )
-        batch.events.append(event("run.finished", session.run_id, body))
-        await write(self._store, batch)
+        written = await self._record.finish(run_state, text, state.answers, len(self._results), batch)
+        return self._result(text, run_state, state) if written else self._left(state)
+
+    def _left(self, state: LoopState) -> RunResult:
+        """Return the result of a run that another process goes on with: it is not ours to end."""
+        self._leases.forget(self._session)
+        self._detail = "Another process drives this run now."
+        return self._result(self._session.texts.cancelled, RunState.CANCELLED, state)
+
+    def _result(self, text: str, run_state: RunState, state: LoopState) -> RunResult:
         return RunResult(
             answer=text,
             status=str(run_state),
             steps=state.answers,
             calls=tuple(self._results),
-            run_id=session.run_id,
+            run_id=self._session.run_id,
             input_tokens=self._usage[0],
             output_tokens=self._usage[1],
             detail=self._detail,
         )
-
-    def _close_open(self, batch: Batch, run_state: RunState, now: float) -> None:
-        """Give every proposal that a cancelled or timed-out run leaves open its record and its result."""
-        session = self._session
-        if run_state not in (RunState.CANCELLED, RunState.BUDGET):
-            return
-        error = refusals.not_sent()
-        for proposal in self._proposals:
-            ended = session.ended.get(proposal.call_id)
-            if ended is not None:
-                self._results.append(ended)
-                continue
-            body = refused_body(
-                session.principal,
-                proposal,
-                state=CallState.CANCELLED,
-                status="error",
-                error_code=error.error_code,
-                effect="none",
-                finished_at=now,
-            )
-            batch.events.append(event("call.refused", session.run_id, body))
-            self._results.append(
-                Result(
-                    status="error",
-                    tool=self._name(proposal.name),
-                    run_id=session.run_id,
-                    step_id=proposal.step_id,
-                    call_id=proposal.call_id,
-                    error=error,
-                    for_model=error.message,
-                )
-            )
-
-    def _closing(self, run_state: RunState) -> str:
-        """Return the text that the user gets at the end, in the profile's words."""
-        texts = self._session.texts
-        if run_state == RunState.COMPLETED:
-            assert self._answer is not None  # noqa: S101 - a run completes by an answer
-            return self._answer.content or self._composed() or texts.empty
-        if run_state == RunState.MAX_STEPS:
-            names = ", ".join(dict.fromkeys(result.tool for result in self._last)) or "nothing"
-            return texts.limit.format(names=names)
-        closing = {
-            RunState.BUDGET: texts.over_budget,
-            RunState.PENDING_APPROVAL: texts.pending,
-            RunState.CANCELLED: texts.cancelled,
-            RunState.MODEL_ERROR: texts.model_error,
-            RunState.DENIED: texts.denied,
-        }
-        return closing[run_state]
-
-    def _composed(self) -> str:
-        """Return an answer made of the results, for a model that picks tools but writes no prose."""
-        if self._model.writes_prose or not self._results:
-            return ""
-        texts = [_plain(result) for result in self._results]
-        if len(texts) == 1:
-            return texts[0]
-        names = [result.tool for result in self._results]
-        return "\n".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
 
 
 def _tell(session: RunSession) -> Finished:
@@ -388,10 +319,3 @@ def _arguments(asked: Asked) -> str:
     if asked.arguments is None:
         return "{}"
     return asked.text or _ENCODER.encode(asked.arguments).decode()
-
-
-def _plain(result: Result) -> str:
-    if result.error is not None:
-        return result.error.message
-    value: Any = result.value
-    return value if isinstance(value, str) else _ENCODER.encode(value).decode()

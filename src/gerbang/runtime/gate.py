@@ -18,6 +18,7 @@ from gerbang.runtime.admission import Admission
 from gerbang.runtime.approvals import Approvals, Verdict
 from gerbang.runtime.dispatch import Dispatch, Stopped
 from gerbang.runtime.events import Decided
+from gerbang.runtime.lost import Lost
 from gerbang.runtime.present import show_error
 from gerbang.runtime.records import Records
 from gerbang.runtime.requests import arguments_of
@@ -49,6 +50,7 @@ class Gate:
         self._approvals = approvals
         self._clock = clock
         self._records = records
+        self._lost = Lost(self, store, records, approvals, clock)
         self._closing = False
         self._owners: dict[str, asyncio.Task[Any] | None] = {}
         self._inflight: dict[str, list[asyncio.Future[None]]] = {}
@@ -99,6 +101,10 @@ class Gate:
         context = self._context(session, ticket)
         grant = authorise(ticket.call, ticket.decision, context, approved_binding=None, binding=None)
         return await self._dispatch(session, ticket, grant)
+
+    def restored(self, session: RunSession, proposal: Proposal, row: CallRow) -> Result:
+        """Return the result of a call that is over, from its row. Runs and records nothing."""
+        return self._records.restored(session, proposal, row)
 
     def decide(self, session: RunSession, proposal: Proposal) -> Decision:
         """Say what would happen to the proposal, and why. Runs and records nothing.
@@ -182,6 +188,9 @@ class Gate:
             return await self._refuse(session, ticket.call.proposal, refusals.stale(), ticket)
         result = await self._dispatcher.run(session, ticket, grant, verdict, over)
         if type(result) is Result:
+            error, probe = result.error, ticket.call.contract.probe
+            if probe is not None and error is not None and error.effect == "unknown":
+                return await self._lost.probe(session, ticket, result)
             return result
         assert isinstance(result, Stopped)  # noqa: S101 - the other one
         if result.taken is not None:
@@ -226,11 +235,29 @@ class Gate:
             return await self._first(session, ticket)
         if row.state == CallState.PLANNED:
             return self._pending(session, ticket, Verdict("pending", row.approval_id))
-        if row.state == CallState.DISPATCHED and ticket.call.contract.risk.is_read:
-            context = self._context(session, ticket)  # whoever ran it is gone, and a read changes nothing
-            grant = authorise(ticket.call, ticket.decision, context, approved_binding=None, binding=None)
-            return await self._dispatch(session, ticket, grant, over=row)
+        if row.state == CallState.DISPATCHED:
+            now = await self._lost.elsewhere(session, ticket, row)
+            if now.state != CallState.DISPATCHED:
+                return await self._settled(session, ticket, now)
+            return await self._lost.settle(session, ticket, now)
+        if row.state == CallState.UNCERTAIN and ticket.call.contract.probe is not None:
+            unsure = await self._refuse(session, proposal, refusals.uncertain())
+            return await self._lost.probe(session, ticket, unsure)
         return await self._refuse(session, proposal, refusals.uncertain())
+
+    async def refuse(self, session: RunSession, ticket: Ticket, error: CallError) -> Result:
+        """Give an admitted call an error as its result."""
+        return await self._refuse(session, ticket.call.proposal, error, ticket)
+
+    async def send(
+        self, session: RunSession, ticket: Ticket, grant: AuthorisedCall, over: CallRow | None
+    ) -> Result:
+        """Run a granted call that has been sent before. `over` is the row whose place it takes."""
+        return await self._dispatch(session, ticket, grant, over=over)
+
+    def context(self, session: RunSession, ticket: Ticket) -> CallContext:
+        """Return what the tool may ask of the runtime."""
+        return self._context(session, ticket)
 
     async def _refuse(
         self,

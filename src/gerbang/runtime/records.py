@@ -1,7 +1,7 @@
 """Writing what happens: the intent before the effect, the outcome before anybody sees it."""
 
 import asyncio
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +18,7 @@ from gerbang.runtime.executor import Execution
 from gerbang.runtime.output import Output
 from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
+from gerbang.runtime.process import process_name
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import write
 from gerbang.taint.label import label
@@ -119,6 +120,28 @@ class Records:
             session.give_back(batch)
         return row, committed
 
+    def restored(self, session: RunSession, proposal: Proposal, row: CallRow) -> Result:
+        """Return the result of a call that is over, as its row tells it. Records nothing."""
+        output, error = read_stored(row.result)
+        good = row.state in (CallState.SUCCEEDED, CallState.RESOLVED_SUCCEEDED) and error is None
+        entry = session.catalogue.find(row.tool)
+        taint = None
+        if good and output is not None and entry is not None:
+            taint = label(row.tool, entry.contract.risk, output.text[:64_000].decode("utf-8", "replace"))
+        return Result(
+            status="ok" if good else "error",
+            tool=row.tool,
+            run_id=session.run_id,
+            step_id=proposal.step_id,
+            call_id=proposal.call_id,
+            value=output.value if good and output is not None else None,
+            error=None if good else error or refusals.uncertain(),
+            replayed=True,
+            taint=taint,
+            for_model=row.for_model,
+            approval_id=row.approval_id,
+        )
+
     async def retried(self, session: RunSession, ticket: "Ticket", row: CallRow, at: float) -> CallRow | None:
         """Record that the call is about to be sent again. Returns its row, None when that may not be."""
         state = advance(CallState.DISPATCHED, LedgerEvent.DISPATCH)
@@ -154,7 +177,7 @@ class Records:
         now = self._clock.now()
         stored = output.text if output is not None and outcome.error is None else b""
         if outcome.error is not None:
-            stored = _stored_error(outcome.error)
+            stored = stored_error(outcome.error)
         state = advance(CallState.DISPATCHED, _AFTER[outcome.state])
         done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
         error = outcome.error
@@ -211,7 +234,7 @@ class Records:
         error, output, now = execution.outcome.error, execution.output, self._clock.now()
         stored = b"" if output is None else output.text
         if error is not None:
-            stored = _stored_error(error)
+            stored = stored_error(error)
         _, shown = self._show(session, ticket, execution.outcome, output)
         done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
         body = refused_body(
@@ -309,7 +332,7 @@ class Records:
             if verdict.held is not None:  # the key was held for the approval; it is free again
                 state = advance(CallState.PLANNED, LedgerEvent.REFUSE)
                 batch.calls.append(
-                    replace(verdict.held, state=state, result=_stored_error(error), updated_at=now)
+                    replace(verdict.held, state=state, result=stored_error(error), updated_at=now)
                 )
         body = refused_body(session.principal, proposal, **facts)
         batch.events.append(event("call.refused", session.run_id, body))
@@ -318,7 +341,7 @@ class Records:
     async def replayed(self, session: RunSession, ticket: "Ticket", row: CallRow) -> Result:
         """Record that a stored result was given again, and return it with this run's taint."""
         contract, proposal = ticket.call.contract, ticket.call.proposal
-        output, error = _read_stored(row.result)
+        output, error = read_stored(row.result)
         outcome = Outcome("SUCCEEDED", None if output is None else output.value, error)
         taint, shown = self._show(session, ticket, outcome, output)
         body = refused_body(
@@ -370,15 +393,24 @@ class Records:
             attempt=row.attempt,
             state=row.state,
             started_at=row.updated_at,
+            process=process_name(),
+            roles=_sorted(session.principal.roles),
+            scopes=_sorted(session.principal.scopes),
+            facts={} if ticket.found is None else ticket.found.facts,
+            reads=() if ticket.found is None else tuple(ticket.found.records),
         )
 
 
-def _stored_error(error: CallError) -> bytes:
+def _sorted(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(names)) if names else ()
+
+
+def stored_error(error: CallError) -> bytes:
     """Return an error as it is stored. No JSON begins with `!`: a tool's data cannot look like one."""
     return b"!" + _ERRORS.encode(error)
 
 
-def _read_stored(stored: bytes) -> tuple[Output | None, CallError | None]:
+def read_stored(stored: bytes) -> tuple[Output | None, CallError | None]:
     """Return a stored result, or the stored error."""
     try:
         if stored[:1] == b"!":

@@ -44,7 +44,8 @@ class RunSession:
     durable before the next effect; they travel in the same commit. `closing` is the row of a run that
     consists of one call and ends with it. `ended` are the results of the answer's
     calls, by call id, as soon as they are recorded. `emit` receives agent events. `stop` is the tenant's kill
-    switch, `lease` the run and the fencing number under which it is driven (None: nobody else could).
+    switch, `lease` the run and the fencing number under which it is driven (None: nobody else
+    could), `lease_until` the monotonic time from which on nothing may be sent under it.
     """
 
     __slots__ = (
@@ -57,6 +58,7 @@ class RunSession:
         "intent",
         "lang",
         "lease",
+        "lease_until",
         "memory",
         "principal",
         "profile",
@@ -94,6 +96,7 @@ class RunSession:
         self.watched = emit is not None
         self.stop = f"tenant:{principal.tenant}"
         self.lease: tuple[str, int] | None = None
+        self.lease_until = float("inf")
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
         self.ended: dict[str, Result] = {}
@@ -105,7 +108,7 @@ class RunSession:
 
     def give_back(self, batch: Batch) -> None:
         """Keep what a batch carried that was not written; its last event was the failed attempt's own."""
-        owed = Batch(runs=batch.runs, answers=batch.answers, events=batch.events[:-1])
+        owed = Batch(runs=batch.runs, answers=batch.answers, events=batch.events[:-1], hold=batch.hold)
         if self.carry is not None:  # another call of the run left something meanwhile
             owed.runs += self.carry.runs
             owed.answers += self.carry.answers

@@ -1,0 +1,55 @@
+"""The text that ends a run, in the words of its profile."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gerbang.loop.texts import Texts
+from gerbang.values import Result
+from gerbang.values.record import RunState
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def closing_text(
+    state: RunState,
+    texts: Texts,
+    *,
+    content: str,
+    last: Sequence[Result],
+    results: Sequence[Result],
+    writes_prose: bool,
+) -> str:
+    """Return what the user gets at the end. `content` is the text of the last answer, `last` the results of
+    the last calls, `results` those of all.
+    """
+    if state == RunState.COMPLETED:
+        return content or ("" if writes_prose else _composed(results)) or texts.empty
+    if state == RunState.MAX_STEPS:
+        names = ", ".join(dict.fromkeys(result.tool for result in last)) or "nothing"
+        return texts.limit.format(names=names)
+    closing = {
+        RunState.BUDGET: texts.over_budget,
+        RunState.PENDING_APPROVAL: texts.pending,
+        RunState.CANCELLED: texts.cancelled,
+        RunState.MODEL_ERROR: texts.model_error,
+        RunState.DENIED: texts.denied,
+    }
+    return closing[state]
+
+
+def _composed(results: Sequence[Result]) -> str:
+    """Return an answer made of the results, for a model that picks tools but writes no prose."""
+    texts = [_plain(result) for result in results]
+    if len(texts) < 2:
+        return "".join(texts)
+    names = [result.tool for result in results]
+    return "\n".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+
+
+def _plain(result: Result) -> str:
+    if result.error is not None:
+        return result.error.message
+    value: Any = result.value
+    return value if isinstance(value, str) else _ENCODER.encode(value).decode()

@@ -1,0 +1,74 @@
+"""What a run keeps of its conversation, so that it can be gone on with: the opening, and every answer.
+
+An answer is kept with the results that came before it; the results of its own calls are in their rows.
+"""
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from gerbang.values import CallError
+from gerbang.values.message import Message, ToolCall
+
+OPENING: Final = 0
+"""The step under which the opening is kept."""
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+class KeptCall(Struct, frozen=True, gc=False, omit_defaults=True):
+    """A call as it was read out of an answer, where its message does not say it all."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] | None = None
+    fault: CallError | None = None
+    repaired: bool = False
+
+
+class Opening(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a run began with."""
+
+    messages: list[Message]
+    purpose: str | None = None
+    intent: str | None = None
+
+
+class KeptAnswer(Struct, frozen=True, gc=False, omit_defaults=True):
+    """One answer: the fields of its message, what was said since the former one, and its calls.
+
+    `calls` is None when the calls are those of the message.
+    """
+
+    role: str
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    before: tuple[Message, ...] = ()
+    calls: tuple[KeptCall, ...] | None = None
+    final: str | None = None
+
+    @property
+    def message(self) -> Message:
+        """The assistant's message."""
+        return Message("assistant", self.content, self.tool_calls)
+
+
+def encoded(what: Opening | KeptAnswer) -> bytes:
+    """Return the JSON that is kept."""
+    return _ENCODER.encode(what)
+
+
+def read_opening(data: bytes) -> Opening | None:
+    """Return an opening; None for what is none."""
+    try:
+        return msgspec.json.decode(data, type=Opening)
+    except msgspec.MsgspecError:
+        return None
+
+
+def read_answer(data: bytes) -> KeptAnswer | None:
+    """Return a kept answer; None for what is none."""
+    try:
+        return msgspec.json.decode(data, type=KeptAnswer)
+    except msgspec.MsgspecError:
+        return None

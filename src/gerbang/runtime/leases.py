@@ -1,0 +1,99 @@
+"""The right to drive a run: taken in the store, renewed while the run goes on, given back at its end.
+
+A holder that was paused must not act on a lease that is another's by now. The store checks the fencing number
+in every write; just before an effect is sent the holder's own monotonic clock is asked too, with a margin.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from typing import Final
+
+from gerbang.errors import StoreError
+from gerbang.ports import Clock, Store
+from gerbang.runtime.session import RunSession
+from gerbang.values.record import Hold, Lease
+
+TTL_S: Final = 30.0
+"""How long a lease lasts without being renewed, in seconds."""
+_MARGIN_S: Final = 5.0
+_BEAT_S: Final = 5.0
+
+
+class Leases:
+    """The leases that this process holds. A store that no other process can open needs none."""
+
+    def __init__(self, store: Store, clock: Clock, ttl_s: float = TTL_S) -> None:
+        self._store = store
+        self._clock = clock
+        self._ttl_s = ttl_s
+        self._process = secrets.token_hex(8)
+        self._held: dict[str, tuple[Lease, RunSession]] = {}
+        self._beat: asyncio.Task[None] | None = None
+
+    def hold(self, run_id: str) -> Hold | None:
+        """Return what takes a new run's lease along in the run's first commit."""
+        return None if self._store.immediate else Hold(run_id, self._holder(run_id), self._ttl_s)
+
+    def giving_back(self, run_id: str) -> Hold | None:
+        """Return what gives it back in the run's last commit."""
+        return Hold(run_id, self._holder(run_id), 0) if run_id in self._held else None
+
+    async def take(self, session: RunSession) -> bool:
+        """Take the lease of a run that somebody else has begun. False: somebody drives it."""
+        asked = self._clock.monotonic()
+        lease = await self._store.lease(session.run_id, self._holder(session.run_id), self._ttl_s)
+        if lease is None:
+            return False
+        self.adopt(session, lease, asked)
+        return True
+
+    def adopt(self, session: RunSession, lease: Lease, asked: float) -> None:
+        """Keep a lease that was asked for at the monotonic time `asked`."""
+        session.lease = (lease.run_id, lease.fence)
+        session.lease_until = asked + self._ttl_s - _MARGIN_S
+        self._held[lease.run_id] = (lease, session)
+        if self._beat is None:
+            self._beat = asyncio.ensure_future(self._renew())
+
+    async def let_go(self, session: RunSession) -> None:
+        """Give a lease back that no commit has given back."""
+        held = self._held.pop(session.run_id, None)
+        if held is not None:
+            with contextlib.suppress(StoreError):  # it runs out by itself
+                await self._store.release(held[0])
+
+    def forget(self, session: RunSession) -> None:
+        """Drop a lease that a commit has given back."""
+        self._held.pop(session.run_id, None)
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(min(_BEAT_S, self._ttl_s / 3))
+            for run_id, (lease, session) in list(self._held.items()):
+                asked = self._clock.monotonic()
+                try:
+                    renewed = await self._store.renew(lease, self._ttl_s)
+                except StoreError:  # until it runs out, the next beat may do better
+                    continue
+                if run_id not in self._held:
+                    continue
+                if renewed is None:  # another's by now
+                    session.lease_until = float("-inf")
+                    del self._held[run_id]
+                else:
+                    session.lease_until = asked + self._ttl_s - _MARGIN_S
+                    self._held[run_id] = (renewed, session)
+
+    async def aclose(self) -> None:
+        """Stop renewing, and give back what is still held."""
+        beat, self._beat = self._beat, None
+        if beat is not None:
+            beat.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await beat
+        for _, session in list(self._held.values()):
+            await self.let_go(session)
+
+    def _holder(self, run_id: str) -> str:
+        return f"{self._process}:{run_id}"

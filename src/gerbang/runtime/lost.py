@@ -1,0 +1,122 @@
+"""Calls that were sent and whose outcome is not on record, or not known: the matrix says what follows."""
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from gerbang.approval.grant import authorise
+from gerbang.ledger.retry import after_crash
+from gerbang.ports import Clock, Store
+from gerbang.runtime import refusals
+from gerbang.runtime.approvals import Approvals
+from gerbang.runtime.probing import fate_from, probe_proposal
+from gerbang.runtime.process import is_gone
+from gerbang.runtime.records import Records
+from gerbang.runtime.resolutions import Resolutions
+from gerbang.runtime.session import RunSession
+from gerbang.runtime.ticket import Ticket
+from gerbang.values import Result
+from gerbang.values.record import CallRow, CallState
+
+if TYPE_CHECKING:
+    from gerbang.runtime.gate import Gate
+
+_FIRST_LOOK_S: Final = 0.05
+_LAST_LOOK_S: Final = 1.0
+
+
+class Lost:
+    """Settles lost calls of a gate."""
+
+    def __init__(
+        self, gate: "Gate", store: Store, records: Records, approvals: Approvals, clock: Clock
+    ) -> None:
+        self._gate = gate
+        self._store = store
+        self._resolutions = Resolutions(records, clock)
+        self._approvals = approvals
+        self._clock = clock
+
+    async def elsewhere(self, session: RunSession, ticket: Ticket, row: CallRow) -> CallRow:
+        """Wait for a call that another process may be running, for as long as it may take; return its row.
+
+        A read is not waited for: it can be made again. Nor is a call of a run that is ours alone to drive.
+        """
+        contract = ticket.call.contract
+        ours = session.lease is not None and row.run_id == session.run_id
+        if ours or contract.risk.is_read or self._store.immediate:
+            return row
+        until = row.updated_at + contract.timeout_s
+        left = session.budget.remaining(self._clock.monotonic())
+        if left is not None:
+            until = min(until, self._clock.now() + left)
+        pause = _FIRST_LOOK_S
+        process = await self._sender(row)
+        while row.state == CallState.DISPATCHED and self._clock.now() < until and not is_gone(process):
+            await asyncio.sleep(min(pause, max(0.0, until - self._clock.now())))
+            pause = min(2 * pause, _LAST_LOOK_S)
+            row = await self._store.call(ticket.key) or row
+        return row
+
+    async def _sender(self, row: CallRow) -> str:
+        """Return the process that sent the call, as its record says."""
+        process = ""
+        async for event in self._store.stream(row.run_id):
+            if event.kind in ("call.dispatched", "call.retried"):
+                body = msgspec.json.decode(event.body)
+                if body.get("call_id") == row.call_id:
+                    process = str(body.get("process", ""))
+        return process
+
+    async def settle(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:
+        """Give a call that was cut off its result: made again, found out about, or left uncertain."""
+        step = after_crash(ticket.call.contract)
+        if step == "retry":
+            return await self._again(session, ticket, row, over=row)
+        result = await self._resolutions.lost(session, ticket, row, step == "person")
+        if step == "probe":
+            return await self.probe(session, ticket, result)
+        return result
+
+    async def probe(self, session: RunSession, ticket: Ticket, unsure: Result) -> Result:
+        """Ask the probe about a call that is UNCERTAIN on record. `unsure` stands when it cannot tell."""
+        contract, probe = ticket.call.contract, ticket.call.contract.probe
+        row = await self._store.call(ticket.key)
+        if probe is None or row is None or row.state != CallState.UNCERTAIN:
+            return unsure
+        answer = await self._gate.call(session, probe_proposal(session, ticket, probe, row))
+        fate = fate_from(probe, answer)
+        if fate == "unknown":
+            return unsure
+        if fate == "happened":
+            return await self._resolutions.found_out(session, ticket, row, answer)
+        # it may still be on its way: only after the time that it had is a "no" an answer
+        left = row.updated_at + contract.timeout_s - self._clock.now()
+        if left > 0 and row.result == b"":
+            await asyncio.sleep(left)
+            answer = await self._gate.call(session, probe_proposal(session, ticket, probe, row))
+            if fate_from(probe, answer) != "not_happened":
+                return unsure
+        failed = await self._resolutions.found_out(session, ticket, row, None)
+        if row.attempt >= contract.retry.max_attempts:
+            return failed
+        return await self._again(session, ticket, row, over=None)
+
+    async def _again(self, session: RunSession, ticket: Ticket, row: CallRow, over: CallRow | None) -> Result:
+        """Send the call again, under the decision and the approval that it has."""
+        approved = None
+        if row.approval_id is not None:
+            approval = await self._store.approval(row.approval_id)
+            approved = None if approval is None else approval.binding
+        grant = authorise(
+            ticket.call,
+            ticket.decision,
+            self._gate.context(session, ticket),
+            approved_binding=approved,
+            binding=self._approvals.binding(session, ticket),
+            attempt=row.attempt + 1,
+        )
+        if grant is None:
+            return await self._gate.refuse(session, ticket, refusals.stale())
+        return await self._gate.send(session, ticket, grant, over)

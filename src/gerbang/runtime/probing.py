@@ -1,0 +1,50 @@
+"""Finding out what became of a call whose fate nobody knows: a reading tool of its contract is asked."""
+
+import secrets
+from typing import Any, Literal
+
+from gerbang.contract.validators import value_at
+from gerbang.runtime.session import RunSession
+from gerbang.runtime.ticket import Ticket
+from gerbang.values import Proposal, Result
+from gerbang.values.contract_parts import Condition, Probe
+from gerbang.values.record import CallRow
+
+Fate = Literal["happened", "not_happened", "unknown"]
+
+
+def probe_proposal(session: RunSession, ticket: Ticket, probe: Probe, row: CallRow) -> Proposal:
+    """Return the question as a call of its own: it passes the gate like every other, never a replay."""
+    given = ticket.call.arguments
+    arguments: dict[str, Any] = dict(probe.values)
+    for name, source in probe.arguments.items():
+        arguments[name] = ticket.key if source == "@key" else given.get(source)
+    name = f"probe_{row.call_id}_{secrets.token_hex(3)}"
+    return Proposal(session.run_id, name, 0, name, probe.tool, arguments)
+
+
+def fate_from(probe: Probe, result: Result) -> Fate:
+    """Return what the answer says. When neither condition holds, or both do, nobody knows."""
+    happened, not_happened = _holds(probe.happened, result), _holds(probe.not_happened, result)
+    if happened == not_happened:
+        return "unknown"
+    return "happened" if happened else "not_happened"
+
+
+def _holds(condition: Condition, result: Result) -> bool:
+    if condition.test == "error":
+        return result.error is not None and result.error.error_code == condition.value
+    if result.status != "ok":
+        return False
+    found = value_at(result.value, condition.path)
+    match condition.test:
+        case "exists":
+            return found is not None
+        case "absent":
+            return found is None
+        case "equals":
+            return bool(
+                found == condition.value and isinstance(found, bool) == isinstance(condition.value, bool)
+            )
+        case _:
+            return isinstance(condition.value, list | tuple) and found in condition.value

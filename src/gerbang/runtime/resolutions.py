@@ -1,0 +1,103 @@
+"""Records of what became of calls whose outcome was not known: lost for good, or found out about."""
+
+import msgspec
+from msgspec.structs import replace
+
+from gerbang.ledger.machine import LedgerEvent, advance
+from gerbang.ports import Clock
+from gerbang.runtime import refusals
+from gerbang.runtime.bodies import event, refused_body
+from gerbang.runtime.present import show_error
+from gerbang.runtime.records import Records, stored_error
+from gerbang.runtime.session import RunSession
+from gerbang.runtime.ticket import Ticket
+from gerbang.values import Result
+from gerbang.values.record import CallRow
+
+_ENCODER = msgspec.json.Encoder()
+
+
+class Resolutions:
+    """Writes them, each with the call's one result."""
+
+    def __init__(self, records: Records, clock: Clock) -> None:
+        self._records = records
+        self._clock = clock
+
+    async def lost(self, session: RunSession, ticket: Ticket, row: CallRow, person: bool) -> Result:
+        """Record that nobody knows what became of a call, and return that as its result.
+
+        `person`: it is of a kind that somebody should look at now.
+        """
+        error, now = refusals.uncertain(), self._clock.now()
+        contract, proposal = ticket.call.contract, ticket.call.proposal
+        state = advance(row.state, LedgerEvent.LOSE_TRACK)
+        shown = show_error(error, contract.name, session.profile, session.texts)
+        done = replace(row, state=state, result=stored_error(error), for_model=shown, updated_at=now)
+        body = refused_body(
+            session.principal,
+            proposal,
+            state=state,
+            attempt=row.attempt,
+            status="error",
+            error_code=error.error_code,
+            effect=error.effect,
+            finished_at=now,
+            reasons=("NEEDS_A_PERSON",) if person else (),
+        )
+        result = Result(
+            status="error",
+            tool=contract.name,
+            run_id=session.run_id,
+            step_id=proposal.step_id,
+            call_id=proposal.call_id,
+            error=error,
+            for_model=shown,
+            decision=ticket.decision,
+        )
+        batch = session.batch()
+        batch.calls.append(done)
+        batch.events.append(event("call.lost", session.run_id, body))
+        return await self._records.ending(session, batch, result)
+
+    async def found_out(
+        self, session: RunSession, ticket: Ticket, row: CallRow, answer: Result | None
+    ) -> Result:
+        """Record what a probe has found out about an UNCERTAIN call. `answer` None: it has not happened."""
+        happened = answer is not None
+        what = LedgerEvent.LEARN_HAPPENED if happened else LedgerEvent.LEARN_NOT_HAPPENED
+        state, now = advance(row.state, what), self._clock.now()
+        contract, proposal = ticket.call.contract, ticket.call.proposal
+        error = None if happened else refusals.not_happened()
+        value = None if answer is None else {"happened": True, "found": answer.value}
+        stored = stored_error(error) if error is not None else _ENCODER.encode(value)
+        shown = (
+            show_error(error, contract.name, session.profile, session.texts)
+            if error is not None
+            else session.texts.happened
+        )
+        done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
+        body = refused_body(
+            session.principal,
+            proposal,
+            state=state,
+            attempt=row.attempt,
+            status="success" if happened else "error",
+            finished_at=now,
+            reasons=("PROBED",),
+        )
+        result = Result(
+            status="ok" if happened else "error",
+            tool=contract.name,
+            run_id=session.run_id,
+            step_id=proposal.step_id,
+            call_id=proposal.call_id,
+            value=value,
+            error=error,
+            for_model=shown,
+            decision=ticket.decision,
+        )
+        batch = session.batch()
+        batch.calls.append(done)
+        batch.events.append(event("call.resolved", session.run_id, body))
+        return await self._records.ending(session, batch, result)

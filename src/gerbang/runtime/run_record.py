@@ -1,0 +1,192 @@
+"""The records of one run: its start, its answers, its end, written under its lease."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from gerbang.ports import Clock, Store
+from gerbang.runtime import refusals
+from gerbang.runtime.bodies import (
+    ModelAnswered,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    event,
+    refused_body,
+    sha256,
+    step_name,
+)
+from gerbang.runtime.kept import OPENING, KeptAnswer, KeptCall, Opening, encoded
+from gerbang.runtime.leases import Leases
+from gerbang.runtime.reading import Answer
+from gerbang.runtime.resuming import Progress
+from gerbang.runtime.session import RunSession
+from gerbang.runtime.writing import write
+from gerbang.values import Proposal, Result
+from gerbang.values.message import Message
+from gerbang.values.record import AnswerRow, Batch, CallState, RunRow, RunState
+
+
+class TakenOver(Exception):
+    """Another process drives the run: nothing of ours may be written, or sent, any more."""
+
+
+class RunRecord:
+    """Writes what belongs to the run itself; what belongs to a call is the gate's."""
+
+    def __init__(self, session: RunSession, store: Store, clock: Clock, leases: Leases, model: str) -> None:
+        self._session = session
+        self._store = store
+        self._clock = clock
+        self._leases = leases
+        self._model = model
+        self._row: RunRow
+        self._kept = 0  # messages of the conversation that are in the store
+
+    def begin(self, messages: Sequence[Message], prompt: str) -> None:
+        """Have the run's start written with the first commit."""
+        session, who, now = self._session, self._session.principal, self._clock.now()
+        self._kept = len(messages)
+        self._row = RunRow(
+            run_id=session.run_id,
+            tenant=who.tenant,
+            user=who.user,
+            state=RunState.RUNNING,
+            started_at=now,
+            updated_at=now,
+            prompt=prompt,
+            model=self._model,
+            profile=session.profile.name,
+        )
+        body = RunStarted(
+            session.run_id,
+            who.user,
+            who.tenant,
+            who.agent,
+            self._model,
+            session.profile.name,
+            session.purpose,
+            session.intent,
+            sha256(prompt.encode("utf-8", "surrogatepass")),
+            now,
+        )
+        opening = Opening(list(messages), session.purpose, session.intent)
+        batch = session.batch()
+        batch.runs.append(self._row)
+        batch.answers.append(AnswerRow(session.run_id, OPENING, encoded(opening)))
+        batch.events.append(event("run.started", session.run_id, body))
+        batch.hold = self._leases.hold(session.run_id)
+        session.carry = batch
+
+    def begin_again(self, progress: Progress, done: int) -> None:
+        """Have it written that the run goes on; `done` of its last answer's calls have their outcome."""
+        session, now = self._session, self._clock.now()
+        self._kept = len(progress.messages)
+        self._row = replace(progress.row, state=RunState.RUNNING, updated_at=now)
+        body = RunResumed(session.run_id, session.principal.user, progress.answers, done, now)
+        batch = session.batch()
+        batch.runs.append(self._row)
+        batch.events.append(event("run.resumed", session.run_id, body))
+        session.carry = batch
+
+    async def write(self, batch: Batch) -> None:
+        """Commit a batch of the run. Raises TakenOver when another process drives it by now."""
+        session, asked = self._session, self._clock.monotonic()
+        if batch.hold is None:
+            batch.lease = session.lease
+        committed = await write(self._store, batch)
+        if not committed.written:
+            raise TakenOver
+        if committed.held is not None:
+            self._leases.adopt(session, committed.held, asked)
+
+    def answered(
+        self,
+        answer: Answer,
+        step: int,
+        messages: Sequence[Message],
+        proposals: Sequence[Proposal],
+        text_protocol: bool,
+    ) -> None:
+        """Have an answer written before anything of it is dispatched. `messages` ends with its message."""
+        session = self._session
+        body = ModelAnswered(
+            session.run_id,
+            step_name(step),
+            tuple(proposal.name[:128] for proposal in proposals),
+            len([asked for asked in answer.calls if asked.fault is not None]),
+            len(answer.content),
+            answer.finish_reason,
+            answer.usage.input_tokens,
+            answer.usage.output_tokens,
+            self._clock.now(),
+            answer.asked,
+        )
+        kept = self._keeping(answer, messages, proposals, text_protocol)
+        batch = session.batch()
+        batch.answers.append(AnswerRow(session.run_id, step, encoded(kept)))
+        batch.events.append(event("model.answered", session.run_id, body))
+        session.carry = batch
+
+    def _keeping(
+        self, answer: Answer, messages: Sequence[Message], proposals: Sequence[Proposal], text_protocol: bool
+    ) -> KeptAnswer:
+        """Return the answer with what was said before it, and its calls where the message lacks something."""
+        message = messages[-1]
+        before = tuple(messages[self._kept : -1])
+        self._kept = len(messages)
+        calls: tuple[KeptCall, ...] | None = None
+        if text_protocol or any(asked.fault or asked.repaired for asked in answer.calls):
+            calls = tuple(
+                KeptCall(one.call_id, one.name, one.arguments, one.fault, one.repaired) for one in proposals
+            )
+        final = None if answer.calls or answer.content == message.content else answer.content
+        return KeptAnswer("assistant", message.content, message.tool_calls, before, calls, final)
+
+    async def finish(self, state: RunState, text: str, steps: int, calls: int, batch: Batch) -> bool:
+        """Write the run's end, with what `batch` brings. False: it is another process's to end."""
+        session, now = self._session, self._clock.now()
+        self._row = replace(self._row, state=state, updated_at=now, answer=text, steps=steps)
+        batch.runs.append(self._row)
+        body = RunFinished(session.run_id, state, steps, calls, sha256(text.encode("utf-8", "replace")), now)
+        batch.events.append(event("run.finished", session.run_id, body))
+        batch.lease = session.lease
+        if session.lease is not None:
+            batch.hold = self._leases.giving_back(session.run_id)
+        committed = await write(self._store, batch)
+        self._leases.forget(session)
+        return committed.written
+
+    def close_open(self, batch: Batch, proposals: Sequence[Proposal], named: Sequence[str]) -> list[Result]:
+        """Give every proposal that a run leaves open its record, and return all their results.
+
+        `named` are the proposals' canonical names.
+        """
+        session, error, results = self._session, refusals.not_sent(), []
+        for proposal, name in zip(proposals, named, strict=True):
+            ended = session.ended.get(proposal.call_id)
+            if ended is not None:
+                results.append(ended)
+                continue
+            body = refused_body(
+                session.principal,
+                proposal,
+                state=CallState.CANCELLED,
+                status="error",
+                error_code=error.error_code,
+                effect="none",
+                finished_at=self._clock.now(),
+            )
+            batch.events.append(event("call.refused", session.run_id, body))
+            results.append(
+                Result(
+                    status="error",
+                    tool=name,
+                    run_id=session.run_id,
+                    step_id=proposal.step_id,
+                    call_id=proposal.call_id,
+                    error=error,
+                    for_model=error.message,
+                )
+            )
+        return results
