@@ -18,6 +18,7 @@ Operation = dict[str, Any]
 _MAX_MEMBERS: Final = 300
 _MAX_TEXT: Final = 1_000
 _NEAR: Final = 0.75
+_MAX_NAME: Final = 64
 _WORDS: Final = frozenset({"true", "false", "null"})
 _LOCAL: Final = "#/$defs/"
 _FIRST: Final = ("required",)  # a field that moves to its right name is no extra field any more
@@ -115,8 +116,8 @@ def _missing(
     extra = [key for key in value if key not in known]
     absent = [key for key in schema.get("required", ()) if key not in value]
     alone = len(extra) == 1 and len(absent) == 1
-    near = [key for key in extra if _is_near(key, name, alone)]
-    if len(near) == 1 and [key for key in absent if _is_near(near[0], key, alone)] == [name]:
+    near = [key for key in extra if _is_misspelt(key, name, True, alone)]
+    if len(near) == 1 and [key for key in absent if _is_misspelt(near[0], key, True, alone)] == [name]:
         yield _move([*path, near[0]], [*path, name])
     yield from _only_value(_resolved(entry, known.get(name)), [*path, name])
 
@@ -140,9 +141,9 @@ def _extra(
     """
     absent = [key for key in schema.get("properties", {}) if key not in value]
     for name in names:
-        near = [key for key in absent if _is_near(name, key, False)]
-        same = [key for key in near if _bare(key) == _bare(name)] or near
-        if len(same) == 1 and sum(_is_near(other, same[0], False) for other in names) == 1:
+        near = [key for key in absent if _is_near(name, key)]
+        same = [key for key in near if _is_misspelt(name, key, False, False)]
+        if len(same) == 1 and sum(_is_near(other, same[0]) for other in names) == 1:
             yield _move([*path, name], [*path, same[0]])
         if not near and all(key in value for key in schema.get("required", ())):
             yield _remove([*path, name])
@@ -185,18 +186,44 @@ def _resolved(entry: Entry, schema: Any) -> dict[str, Any]:
     return {}
 
 
-def _is_near(written: str, name: str, alone: bool) -> bool:
-    """Tell whether one name is a misspelling of another; a short form only where nothing else is open."""
+def _is_near(written: str, name: str) -> bool:
+    """Tell whether a name looks like another one: enough not to throw its value away."""
+    left, right = _bare(written), _bare(name)
+    if max(len(left), len(right)) > _MAX_NAME:
+        return False
+    match = difflib.SequenceMatcher(None, left, right, autojunk=False)
+    return match.real_quick_ratio() >= _NEAR and match.quick_ratio() >= _NEAR and match.ratio() >= _NEAR
+
+
+def _is_misspelt(written: str, name: str, wanted: bool, alone: bool) -> bool:
+    """Tell whether a name is certainly another one, written in another way or with one slip.
+
+    `wanted`: the other one is required and missing, `alone`: and nothing else is open. A slip is a letter too
+    many, too few, or two of them swapped, and in a wanted name a wrong one; the first letter and all digits
+    are right (`address1` is not `address2`, `price_min` is not `price_max`). A short form needs both.
+    """
     left, right = _bare(written), _bare(name)
     if left == right:
         return True
-    if max(len(left), len(right)) > 64 or min(len(left), len(right)) < 2:
+    if not left or not right or left[0] != right[0] or max(len(left), len(right)) > _MAX_NAME:
         return False
-    match = difflib.SequenceMatcher(None, left, right, autojunk=False)
-    if match.real_quick_ratio() >= _NEAR and match.quick_ratio() >= _NEAR and match.ratio() >= _NEAR:
+    if [letter for letter in left if letter.isdigit()] != [letter for letter in right if letter.isdigit()]:
+        return False
+    if min(len(left), len(right)) >= (4 if wanted else 7) and _one_slip(left, right, wanted):
         return True
     letters = iter(right)
-    return alone and left[0] == right[0] and all(letter in letters for letter in left)
+    return wanted and alone and len(left) >= 3 and all(letter in letters for letter in left)
+
+
+def _one_slip(left: str, right: str, wrong_letter: bool) -> bool:
+    start = 0
+    while start < min(len(left), len(right)) and left[start] == right[start]:
+        start += 1
+    a, b = left[start:], right[start:]
+    if len(a) == len(b):
+        swapped = a[1::-1] + a[2:] == b
+        return swapped or (wrong_letter and a[1:] == b[1:])
+    return a[1:] == b or a == b[1:]
 
 
 def _bare(name: str) -> str:
