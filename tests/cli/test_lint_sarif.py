@@ -2,7 +2,7 @@
 
 from gerbang.cli.lint_sarif import sarif
 from gerbang.contract.lint import RULES, lint
-from tests.contract.lint_cases import READ, contract
+from tests.contract.lint_contracts import READ, contract
 
 
 def test_sarif() -> None:

@@ -14,7 +14,8 @@ from gerbang.errors import ContractError
 from gerbang.packs.shipped import shipped_packs
 from gerbang.values import Contract
 
-from .lint_cases import BASES, CASES, READ, SETS, contract
+from .lint_cases import CASES, SETS
+from .lint_contracts import BASES, READ, contract
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "lint.md"
 TRIPPED = [(rule, base, change) for rule, base, trips, _ in CASES for change in trips]
