@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from gerbang import Agent, Gateway, Policy
+from gerbang import Agent, Gateway
 from gerbang.cli import options, street
 from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line
@@ -80,6 +80,7 @@ def serve(
         policy=policy,
         store=store,
         secrets=secrets,
+        tools_file=tools,
     )
     logs, serving, settings_module = _server_parts()
     bounds = settings_module.ServerSettings(
@@ -95,7 +96,7 @@ def serve(
         burst=burst,
         drain_s=drain,
     )
-    service = _service(chosen, bounds, Path(keys), python or [], tools)
+    service = _service(chosen, bounds, Path(keys), python or [])
     logs.configure(log_level)
     screen = Screen.standard()
     serving.serve(service, lambda url: screen.line(f"Gerbang listens on {url} (documents: {url}/docs)"))
@@ -115,20 +116,18 @@ def _server_parts() -> tuple[Any, Any, Any]:
     return logs, serving, settings
 
 
-def _service(
-    settings: Settings, bounds: Any, keys: Path, extra: Sequence[str], tools_file: str | None
-) -> Any:
+def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str]) -> Any:
     from gerbang.adapters.stores import open_store
-    from gerbang.adapters.tools.http_file import load_tools
     from gerbang.server.keys import KeyFile
     from gerbang.server.service import Service
 
     kept = opened(settings.secrets)
     tools = street.tools(settings, extra)
-    definitions = [] if tools_file is None else load_tools(tools_file)
+    definitions = street.file_tools(settings)
     if any(tool.contract.secrets for tool in [*tools, *definitions] if hasattr(tool, "contract")):
         kept.unlock()  # a person is asked for the passphrase now, not while a call runs
-    policy: dict[str, Any] = {} if settings.policy is None else {"policy": Policy.load(settings.policy)}
+    chosen = street.policy_of(settings)
+    policy: dict[str, Any] = {} if chosen is None else {"policy": chosen}
 
     def gateway(offered: Sequence[Any], store: Store) -> Gateway:
         return Gateway(offered, store=store, secrets=kept, **policy)
@@ -166,4 +165,6 @@ def _service(
         model=model,
         tools=tools,
         definitions=definitions,
+        egress=settings.egress,
+        tool_timeout_s=settings.tool_timeout_secs,
     )
