@@ -106,7 +106,7 @@ def _plain(value: Any, depth: int, room: int) -> int:
             if type(item) is not str and (room := _plain(item, depth - 1, room)) < 0:
                 return -1
         return room
-    if kind is list:
+    if kind is list or kind is tuple:
         room -= _ITEM * len(value)
         if room < 0:
             raise _too_large()
