@@ -305,4 +305,38 @@ MORE += [
     ('hermes', '{"title": 1}\n</tool_call>', '{"title": 1}\n</tool_call>', [], {}),
 ]
 
+PLAMO = '<|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>{}<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>'
+
+PLAMO_PING = PLAMO.format('ping', '{}')
+
+PLAMO_SUM = PLAMO.format('sum', '{"a": 1, "b": 2}')
+
+CLOVA = ' -> tool/function_call\n'
+
+INK = '<|content_invoke_tool_json|>{"name": "sum", "args": {"a": 1, "b": 2}}<|end_message|>'
+
+MORE += [
+    ('plamo3', f'Hi<|plamo:begin_tool_requests:plamo|>{PLAMO_PING}{PLAMO_SUM}<|plamo:end_tool_requests:plamo|><|plamo:tag|>', 'Hi', [P, S], {}),
+    ('plamo3', f'<|plamo:begin_think:plamo|>t<|plamo:end_think:plamo|>{PLAMO_SUM}x', 'x', [S], {'r': 't'}),
+    ('plamo3', f'<|plamo:begin_tool_requests:plamo|>{PLAMO_PING}{PLAMO_SUM[:-120]}', '', [P], {'f': ['CALL_TRUNCATED'], 'o': CUT}),
+    ('plamo3', PLAMO.replace('<|plamo:constrain|>json', '').format('sum', '{"a": 1, "b": 2}'), '', [S], {}),
+    ('plamo3', PLAMO.format('write_note', '{"path": "p", "body": "<|plamo:end_tool_arguments:plamo|>"}'), '', [note('<|plamo:end_tool_arguments:plamo|>')], {}),
+    ('hyperclovax', f'{CLOVA}[{PJ}, {SJ}]<|im_end|>', '', [P, S], {}),
+    ('hyperclovax', f'Let me see.<|im_end|>\n<|im_start|>assistant{CLOVA}[{SJ}]<|im_end|>', 'Let me see.\n', [S], {}),
+    ('hyperclovax', f't<|im_end|>\n<|im_start|>assistant{CLOVA}[{{"name": "sum", "parameters": {{"a": 1, "b": 2}}}}]', '\n', [S], {'r': 't', 'o': OPEN}),
+    ('hyperclovax', f'[{SJ}]', '', [S], {}),
+    ('hyperclovax', '-> tool/get_current_weather\n{"city": "Seoul"}', '-> tool/get_current_weather\n{"city": "Seoul"}', [], {}),
+    ('hyperclovax', f'{CLOVA}[{PJ}, {SJ[:20]}', '', [P], {'f': ['CALL_TRUNCATED'], 'o': CUT}),
+    ('inkling', f'<|content_thinking|>t<|end_message|><|message_model|><|content_text|>Done.<|end_message|><|message_model|>sum{INK}<|content_model_end_sampling|>', 'Done.', [S], {'r': 't'}),
+    ('inkling', f'sum{INK}', '', [S], {}),
+    ('inkling', f'{INK}<|message_model|><|content_text|>And now?<|end_message|>', 'And now?', [S], {}),
+    ('inkling', f't<|end_message|><|message_model|>{INK}{INK}', '', [S, S], {'r': 't', 'o': OPEN}),
+    ('inkling', 'Just text.', 'Just text.', [], {}),
+    ('inkling', INK[:-30], '', [], {'f': ['CALL_TRUNCATED'], 'o': CUT}),
+    ('inkling', '<|content_invoke_tool_json|>{"name": "write_note", "args": {"path": "p", "body": "<|end_message|>"}}<|end_message|>', '', [note('<|end_message|>')], {}),
+    ('hunyuan_v3', '<think:opensource>t</think:opensource>a<tool_calls:opensource>\n<tool_call:opensource>sum<tool_sep:opensource>\n<arg_key:opensource>a</arg_key:opensource>\n<arg_value:opensource>1</arg_value:opensource>\n<arg_key:opensource>b</arg_key:opensource>\n<arg_value:opensource>2</arg_value:opensource>\n</tool_call:opensource>\n</tool_calls:opensource>b', 'ab', [S], {'r': 't'}),
+    ('hunyuan_v3', '<tool_calls:opensource><tool_call:opensource>ping</tool_call:opensource><tool_call:opensource>sum<arg_key:opensource>a</arg_key:opensource><arg_value:opensource>1</arg_value:opensource><arg_key:opensource>b</arg_key:opensource><arg_value:opensource>2</arg_value:opensource></tool_call:opensource></tool_calls:opensource>', '', [P, S], {}),
+    ('hunyuan_v3', '<tool_call>sum<tool_sep>{"a": 1, "b": 2}</tool_call>', '', [S], {}),
+]
+
 CASES = [*MORE, *JSON, *NAMED, *TAGGED, *OTHER]

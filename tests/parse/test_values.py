@@ -193,4 +193,4 @@ def test_wrong_use_is_an_error_that_says_what_to_do() -> None:
 
 def test_every_code_has_a_message() -> None:
     assert all(message.format(why="x") for message in CODES.values())
-    assert len(dialects()) == 51  # the 49 of the cases, router and auto
+    assert len(dialects()) == 54  # the 49 of the cases, three more, router and auto

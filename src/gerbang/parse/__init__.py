@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from gerbang.errors import UsageError
-from gerbang.parse import auto, harmony, prose, react, recipients
+from gerbang.parse import auto, blocks, harmony, prose, react, recipients
 from gerbang.parse.dialect import Dialect
 from gerbang.parse.dialects import TABLE, dialects
 from gerbang.parse.events import (
@@ -128,6 +128,8 @@ def _machine(made: Reader, dialect: str, *, reasoning_open: bool) -> Machine:
     if family == "react":
         return react.read(made)
     plan = plan_of(dialect)
+    if family == "blocks":
+        return blocks.read(made, plan, reasoning_open=reasoning_open)
     if family == "recipients":
         return recipients.read(made, plan)
     pairs = TABLE[dialect].reasoning

@@ -16,6 +16,12 @@ _LLAMA: Final = ("<|eom_id|>", "<|eot_id|>", "<|end_of_text|>")
 _DEEPSEEK_END: Final = ("<｜end▁of▁sentence｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁end｜>")
 _KIMI_END: Final = ("<|im_end|>", "<|tool_calls_section_end|>", "<|tool_call_end|>")
 _MISTRAL_END: Final = ("</s>",)
+_PLAMO_END: Final = (
+    "<|plamo:tag|>",
+    "<|plamo:end_tool_requests:plamo|>",
+    "<|plamo:end_tool_request:plamo|>",
+)
+_CLOVA: Final = "-> tool/function_call\n"
 _BOX: Final = (("[THINK]", "[/THINK]"), *THINK)
 
 
@@ -201,6 +207,35 @@ _JSON: Final = (
     ),
 )
 
+_ROLES: Final = (
+    _json(
+        "hyperclovax",
+        ("HyperCLOVA X SEED",),
+        (f" {_CLOVA}", f"<|im_start|>assistant {_CLOVA}"),
+        JsonTags(),
+        reasoning=(("<|im_start|>assistant/think\n", "<|im_end|>"), *THINK),
+        noise=("<|im_end|>", "<|im_start|>assistant\n", "<|endofturn|>", "<|stop|>"),
+        match=("hyperclova",),
+        bare=Bare(),
+    ),
+    Dialect(
+        "inkling",
+        ("Inkling",),
+        "blocks",
+        "J",
+        ("<|content_invoke_tool_json|>",),
+        (
+            Entry(
+                "<|content_invoke_tool_json|>",
+                JsonTags(("<|end_message|>", "<|content_model_end_sampling|>")),
+            ),
+        ),
+        reasoning=(("<|content_thinking|>", "<|end_message|>"),),
+        noise=("<|message_model|>", "<|content_text|>", "<|end_message|>", "<|content_model_end_sampling|>"),
+        match=("inkling",),
+    ),
+)
+
 _NAMED: Final = (
     _named(
         "mistral_args",
@@ -234,6 +269,15 @@ _NAMED: Final = (
         NamedJson("kimi", ("<|tool_calls_section_end|>",)),
         noise=_KIMI_END,
         match=("kimi-k2", "kimi_k2"),
+    ),
+    _named(
+        "plamo3",
+        ("PLaMo 3",),
+        ("<|plamo:begin_tool_requests:plamo|>", "<|plamo:begin_tool_request:plamo|>"),
+        NamedJson("plamo", ("<|plamo:end_tool_requests:plamo|>",)),
+        reasoning=(("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"), *THINK),
+        noise=_PLAMO_END,
+        match=("plamo-3", "plamo3"),
     ),
     _named(
         "functionary_v31",
@@ -375,7 +419,7 @@ def _union() -> Dialect:
 
 
 TABLE: Final[dict[str, Dialect]] = {
-    row.id: row for row in (*_JSON, *TAGGED, *_NAMED, *_PYTHON, *_NOTATION, *_BARE, _union())
+    row.id: row for row in (*_JSON, *TAGGED, *_NAMED, *_ROLES, *_PYTHON, *_NOTATION, *_BARE, _union())
 }
 """Dialect id to row."""
 

@@ -105,6 +105,8 @@ def _pairs(
     entries = tuple(Entry(mark, layout) for mark, layout in layouts.items())
     noise = ("<|endoftext|>", "<|user|>", "<|observation|>")
     reasoning = (*_THINK, *_IFM_THINK) if "K2 Horizon" in models else _THINK
+    if _SUFFIXED in layouts.values():
+        reasoning = (*_THINK, (f"<think{_OPEN}>", f"</think{_OPEN}>"))
     return Dialect(name, models, "typed_pairs", "X", tuple(layouts), entries, None, reasoning, noise, match)
 
 
@@ -112,6 +114,11 @@ _IFM_THINK: Final = tuple(
     (f"<ifm|{word}>", f"</ifm|{word}>") for word in ("think", "think_fast", "think_faster")
 )
 _HUNYUAN: Final = PairTags(("<tool_calls>", "</tool_calls>"), "<tool_sep>")
+_OPEN: Final = ":opensource"
+_SUFFIXED: Final = PairTags(
+    (f"<tool_calls{_OPEN}>", f"</tool_calls{_OPEN}>"), f"<tool_sep{_OPEN}>", suffix=_OPEN
+)
+"""Public checkpoints of Hunyuan write every tag with this suffix."""
 _HORIZON: Final = PairTags(("<ifm|tool_calls>", "</ifm|tool_calls>"), space="ifm|")
 _IQUEST: Final = PairTags(call="iquest_tool_call")
 
@@ -233,9 +240,14 @@ TAGGED: Final = (
     _pairs("glm47", ("GLM-4.7", "GLM-5"), {"<tool_call>": PairTags()}, ("glm-4.7", "glm-5")),
     _pairs(
         "hunyuan_v3",
-        ("Hunyuan 3 (HY-V3)",),
-        {"<tool_calls>": _HUNYUAN, "<tool_call>": _HUNYUAN},
-        ("hunyuan-3", "hy-v3", "hunyuan-v3", "hy3"),
+        ("Hunyuan 3 (HY-V3)", "Hunyuan 4"),
+        {
+            "<tool_calls>": _HUNYUAN,
+            "<tool_call>": _HUNYUAN,
+            f"<tool_calls{_OPEN}>": _SUFFIXED,
+            f"<tool_call{_OPEN}>": _SUFFIXED,
+        },
+        ("hunyuan-3", "hy-v3", "hunyuan-v3", "hy3", "hunyuan-4", "hy-v4", "hunyuan-v4", "hy4"),
     ),
     Dialect(
         "minimax_m3",

@@ -20,6 +20,14 @@ _CALLS, _CALLS_END = "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>
 _CALL, _CALL_END, _SEP = "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"
 _SECTION, _SECTION_END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
 _KIMI, _KIMI_END, _KIMI_ARGUMENTS = "<|tool_call_begin|>", "<|tool_call_end|>", "<|tool_call_argument_begin|>"
+_PLAMO, _PLAMO_END = "<|plamo:begin_tool_request:plamo|>", "<|plamo:end_tool_requests:plamo|>"
+_PLAMO_NAME, _PLAMO_NAMED = "<|plamo:begin_tool_name:plamo|>", "<|plamo:end_tool_name:plamo|>"
+_PLAMO_BEFORE: Final = (
+    "<|plamo:begin_tool_arguments:plamo|>",
+    "<|plamo:constrain|>json",
+    "<|plamo:msg|>",
+)
+_PLAMO_AFTER: Final = ("<|plamo:end_tool_arguments:plamo|>", "<|plamo:end_tool_request:plamo|>")
 _ARGS, _CALL_ID = "[ARGS]", "[CALL_ID]"
 
 Started = Generator[None, None, bool]
@@ -149,6 +157,29 @@ def _kimi_call(reader: Reader) -> Machine:
     yield from _take(reader, _KIMI_END)
 
 
+def _plamo(reader: Reader, mark: str) -> Started:
+    """A section of calls, or a call without one."""
+    if mark == _PLAMO:
+        yield from _plamo_call(reader)
+        return True
+    return (yield from _section(reader, _PLAMO, _PLAMO_END, _plamo_call))
+
+
+def _plamo_call(reader: Reader) -> Machine:
+    """The name and the arguments, each between marks of their own."""
+    name = yield from _up_to(reader, _PLAMO_NAMED)
+    reader.open(name.strip().removeprefix(_PLAMO_NAME).strip())
+    for mark in _PLAMO_BEFORE:
+        yield from _take(reader, mark)
+    if reader.ended and any(mark.startswith(reader.buf[reader.pos :].strip()) for mark in _PLAMO_BEFORE):
+        reader.pos = len(reader.buf)
+        raise Broken("CALL_TRUNCATED")
+    yield from _arguments(reader)
+    reader.close()
+    for mark in _PLAMO_AFTER:
+        yield from _take(reader, mark)
+
+
 def _function_tag(reader: Reader, _mark: str) -> Started:
     """`name>{}</function>` behind `<function=`."""
     name = yield from until(reader, ">", MAX_NAME, forbidden="<\n ")
@@ -168,5 +199,6 @@ _GRAMMARS: Final[dict[str, Callable[[Reader, str], Started]]] = {
     "mistral": _mistral,
     "deepseek": _deepseek,
     "kimi": _kimi,
+    "plamo": _plamo,
     "function_tag": _function_tag,
 }

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gerbang.parse.arguments_pen import ArgumentsPen
 from gerbang.parse.block import not_started, recover
-from gerbang.parse.call_object import Draft, call_object, finish_call
+from gerbang.parse.call_object import Draft, call_object, finish_call, stream_object
 from gerbang.parse.caps import MAX_KEY, MAX_NAME
 from gerbang.parse.faults import Broken
 from gerbang.parse.kinds import ALL_KINDS
@@ -70,6 +70,13 @@ def _one(reader: Reader, layout: PairTags, mark: str) -> Any:
     name, taken = head
     reader.pos += taken
     reader.open(name)
+    ahead, distance = yield from upcoming(reader, ("{",) if layout.sep else ())
+    if ahead == "{":
+        reader.pos += distance
+        yield from stream_object(reader)
+        reader.close()
+        yield from _take_close(reader, layout)
+        return True
     pen = ArgumentsPen(reader, name)
     yield from _pairs(reader, layout, pen)
     return True
@@ -80,6 +87,10 @@ def _json(reader: Reader, layout: PairTags) -> Machine:
     draft = Draft()
     yield from call_object(reader, draft)
     finish_call(reader, draft)
+    yield from _take_close(reader, layout)
+
+
+def _take_close(reader: Reader, layout: PairTags) -> Machine:
     close = layout.closing(layout.call)
     found, distance = yield from upcoming(reader, (close,))
     if found == close:

@@ -55,21 +55,22 @@ class XmlTags:
 class PairTags:
     """Name as text, then keys and values in tags of their own: `<tool_call>`, `<arg_key>`, `<arg_value>`.
 
-    `space` stands before every tag's name, `call` is the name of the call's own tag.
+    `space` stands before every tag's name, `suffix` behind it, `call` is the name of the call's own tag.
     """
 
     wrapper: tuple[str, str] | None = None
     sep: str = ""
     space: str = ""
     call: str = "tool_call"
+    suffix: str = ""
 
     def opening(self, tag: str) -> str:
         """Return the opening tag."""
-        return f"<{self.space}{tag}>"
+        return f"<{self.space}{tag}{self.suffix}>"
 
     def closing(self, tag: str) -> str:
         """Return the end tag."""
-        return f"</{self.space}{tag}>"
+        return f"</{self.space}{tag}{self.suffix}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,8 +132,10 @@ class Reader:
     # -- public ---------------------------------------------------------------------------------------------
 
     feed: Callable[[str], list[Event]]
-    """Take the next piece of the answer, any cut, and return the events that it completes. Never raises on text;
-    raises RuntimeError after `finish`. It is the `send` of a generator, which saves building a frame a delta.
+    """Take the next piece of the answer, any cut, and return the events that it completes.
+
+    Never raises on text; raises RuntimeError after `finish`. It is the `send` of a generator: no frame is
+    built for a delta.
     """
 
     def finish(self, *, truncated: bool = False) -> list[Event]:
@@ -161,7 +163,7 @@ class Reader:
                 plain = self._plain
                 if plain is not None and self._where >= 0:
                     known, look, keep = plain.known.get, plain.look, self._chunks.append
-                    for passed in range(_RUN):
+                    for passed in range(_RUN):  # noqa: B007 -- how many went by is used below
                         event = known(delta)
                         if event is None:
                             event = look(delta)
@@ -173,7 +175,7 @@ class Reader:
                         passed = _RUN
                 elif plain is not None:
                     held = self.held.append if self._where == _HELD else None
-                    for passed in range(_RUN):
+                    for passed in range(_RUN):  # noqa: B007
                         event = plain.known.get(delta) or plain.look(delta)
                         if event is None:
                             break

@@ -42,6 +42,14 @@ def _invokes(tag: str) -> str:
     )
 
 
+def _plamo(name: str, arguments: str) -> str:
+    return (
+        f"<|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>{name}<|plamo:end_tool_name:plamo|>"
+        f"<|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{arguments}"
+        "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>"
+    )
+
+
 def _dsml(block: str, d: str = "｜DSML｜") -> str:
     return (
         f'<{d}{block}>\n<{d}invoke name="ping">\n</{d}invoke>\n<{d}invoke name="set_lamp">\n'
@@ -83,6 +91,11 @@ TWO = {
     "kimi_k2": "<|tool_calls_section_begin|><|tool_call_begin|>functions.ping:0<|tool_call_argument_begin|>{}"
     "<|tool_call_end|><|tool_call_begin|>functions.set_lamp:1<|tool_call_argument_begin|>"
     f"{_LA}<|tool_call_end|><|tool_calls_section_end|>",
+    "plamo3": f"<|plamo:begin_tool_requests:plamo|>{_plamo('ping', '{}')}{_plamo('set_lamp', _LA)}"
+    "<|plamo:end_tool_requests:plamo|>",
+    "hyperclovax": f" -> tool/function_call\n[{_P}, {_L}]",
+    "inkling": '<|message_model|><|content_invoke_tool_json|>{"name": "ping", "args": {}}<|end_message|>'
+    f'<|message_model|><|content_invoke_tool_json|>{{"name": "set_lamp", "args": {_LA}}}<|end_message|>',
     "harmony": "<|channel|>commentary to=functions.ping <|constrain|>json<|message|>{}<|call|>"
     f"<|start|>assistant<|channel|>commentary to=functions.set_lamp <|constrain|>json"
     f"<|message|>{_LA}<|call|>",

@@ -97,6 +97,12 @@ SHAPES: Final[dict[str, Shape]] = {
         marks=("<|START_ACTION|>", "<|END_ACTION|>", "<|START_RESPONSE|>"),
         many="list",
     ),
+    "hyperclovax": _listed(" -> tool/function_call\n", "", " -> tool/function_call\n"),
+    "inkling": Template(
+        '<|message_model|><|content_invoke_tool_json|>{"name": %N, "args": %A}<|end_message|>',
+        joint="",
+        marks=("<|message_model|>", "<|content_invoke_tool_json|>", "<|end_message|>"),
+    ),
     # the name outside, the arguments as JSON
     "mistral_args": Template(
         "[TOOL_CALLS]%n[ARGS]%A", joint="", marks=("[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"), how="json_named"
@@ -115,6 +121,17 @@ SHAPES: Final[dict[str, Shape]] = {
             "<|tool_call_argument_begin|>",
             "<|tool_call_end|>",
         ),
+        how="json_named",
+        many="inside",
+    ),
+    "plamo3": Template(
+        "<|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>%n<|plamo:end_tool_name:plamo|>"
+        "<|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>%A"
+        "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>",
+        head="<|plamo:begin_tool_requests:plamo|>",
+        tail="<|plamo:end_tool_requests:plamo|>",
+        joint="",
+        marks=("<|plamo:",),
         how="json_named",
         many="inside",
     ),
