@@ -121,6 +121,7 @@ def decided(match: dict[str, Any], document: PolicyInput = DOCUMENT, decision: s
         ({"risk_facts": {"production": True, "money": True, "identity": False}}, True),
         ({"risk_facts": {"production": False}}, False),
         ({"risk_facts": {"model_claim": "medium"}}, True),
+        ({"risk_facts": {"model_claim": {"ne": "high"}}}, True),
         ({"risk_facts": {"model_claim": {"in": ["high"]}}}, False),
         ({"risk_facts": {"repaired_arguments": False}}, True),
         ({"taint": {"run": False}}, True),

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from gerbang.errors import PolicyError
+from gerbang.policy.bundle import compile_rules
 from gerbang.policy.floors import floored
 from gerbang.policy.input import RISK_FACTS, PolicyInput
 from gerbang.policy.tool_facts import make_tool_facts
@@ -88,3 +90,48 @@ def test_a_mended_call_is_a_fact_without_being_told() -> None:
         document = PolicyInput("a", risk, {}, LOCAL, repaired=True)
         got = floored(Decision("allow", ("R",), None, "v", auto=True), document)
         assert (got.decision == "ask") is (not risk.is_read)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ["money"],
+        "money",
+        {"money": True},
+        {"model_claim": "low"},
+        {"model_claim": {"in": ["low", "medium"]}},
+        {"model_claim": {"prefix": "l"}},
+        {"production": False, "money": True},
+    ],
+)
+def test_no_rule_that_allows_rests_on_a_risk_fact(written: Any) -> None:
+    rule = {"id": "r", "decision": "allow", "reason": "R", "match": {"risk_facts": written}}
+    with pytest.raises(PolicyError, match="risk facts only tighten"):
+        compile_rules({"version": 1, "rules": [rule]}, "p")
+
+
+@pytest.mark.parametrize("default", ["allow", "ask", "deny"])
+@pytest.mark.parametrize("decision", ["ask", "deny"])
+@pytest.mark.parametrize("other", [None, "allow", "ask", "deny"])
+def test_a_rule_on_a_risk_fact_never_lowers(default: str, decision: str, other: str | None) -> None:
+    rank = {"allow": 0, "ask": 1, "deny": 2}
+    rules = [{"id": "f", "decision": decision, "reason": "F", "match": {"risk_facts": {"money": True}}}]
+    if other is not None:
+        rules.append({"id": "o", "decision": other, "reason": "O", "match": {"tool": "a"}})
+    policy = compile_rules({"version": 1, "defaults": {"compute": default}, "rules": rules}, "p")
+
+    def decided(**facts: Any) -> str:
+        return policy.decide(PolicyInput("a", RiskClass.COMPUTE, {}, LOCAL, risk_facts=facts)).decision
+
+    assert rank[decided(money=True)] >= rank[decided()]
+    assert rank[decided(money=True)] >= rank[decision]
+
+
+def test_what_the_runtime_says_takes_no_declared_fact_away() -> None:
+    info = make_tool_facts("a", "compute", risk_facts=("money",))
+    rule = {"id": "f", "decision": "deny", "reason": "F", "match": {"risk_facts": ["money"]}}
+    policy = compile_rules({"version": 1, "rules": [rule]}, "p")
+    for said in ({}, {"money": False}, {"money": None}):
+        document = PolicyInput("a", RiskClass.COMPUTE, {}, LOCAL, info=info, risk_facts=said)
+        assert policy.decide(document).decision == "deny"
+        assert floored(Decision("allow", ("R",), None, "v"), document).decision == "ask"

@@ -79,6 +79,7 @@ def test_conditions(tmp_path: Path, match: str, says: str) -> None:
     ("text", "says"),
     [
         ("version: 1\nruls: []", "p.yaml: line 2, column 7: unknown field 'ruls'. Did you mean 'rules'?"),
+        ("0\t", "p.yaml: line 1, column 1: a policy is a mapping"),
         ("version: 2", "p.yaml: line 1, column 10: 'version: 1' is missing"),
         ("name: x", "p.yaml: line 1, column 1: 'version: 1' is missing"),
         ("version: 1\nrules:\n  - {id: a}", "line 3, column 5: rule 'a': 'decision' is allow, ask or deny."),

@@ -27,12 +27,16 @@ class Context(Struct, frozen=True):
 
 
 class Condition(Struct, frozen=True):
-    """One condition: its name in explanations, what was written, the test, and what it looks at."""
+    """One condition: its name in explanations, what was written, the test, and what it looks at.
+
+    `rests` says that it holds only when a risk fact does.
+    """
 
     name: str
     want: Any
     holds: Predicate
     read: Read | None = None
+    rests: bool = False
 
 
 Builder = Callable[[str, Any, Where, Context], list[Condition]]

@@ -95,38 +95,47 @@ def _fact(name: str, want: Any, test: Test) -> Condition:
 
 
 def _risk_facts(key: str, want: Any, where: Where, context: Context) -> list[Condition]:
-    """Build for risk facts: any of a list, or a mapping of names to true, false or what the fact says."""
+    """Build for risk facts: any of a list, or a mapping of names to true, false or what the fact says.
+
+    Facts only tighten. A rule that allows may not rest on one: it may only ask that there is none.
+    """
+    found = []
     if not isinstance(want, dict):
         names = frozenset(texts(want, where))
         known(names, RISK_FACTS, "risk fact", where)
-        return [Condition(key, want, lambda doc: any(risk_fact(doc, name) for name in names), _all_facts)]
-    found = []
-    for name, test in mapping_of(want, where, "risk facts to true, false or a comparison").items():
-        below = where.at(name, f".{name[:80]}")
-        known([name], RISK_FACTS, "risk fact", below)
-        found.append(_risk_fact(name, test, comparison(test, below)))
+        found.append(
+            Condition(key, want, lambda doc: any(risk_fact(doc, name) for name in names), _all_facts, True)
+        )
+    else:
+        for name, test in mapping_of(want, where, "risk facts to true, false or a comparison").items():
+            below = where.at(name, f".{name[:80]}")
+            known([name], RISK_FACTS, "risk fact", below)
+            found.append(_risk_fact(name, test, comparison(test, below)))
+    if context.allows and any(condition.rests for condition in found):
+        raise where.error("risk facts only tighten: a rule that allows may only ask for them to be false.")
     return found
 
 
 def _risk_fact(name: str, want: Any, test: Test) -> Condition:
+    def read(doc: PolicyInput) -> Any:
+        return risk_fact(doc, name)
+
     if isinstance(want, bool):
-        return Condition(
-            f"risk_facts.{name}",
-            want,
-            lambda doc: bool(risk_fact(doc, name)) is want,
-            lambda d: risk_fact(d, name),
-        )
-    return Condition(
-        f"risk_facts.{name}", want, lambda doc: test(risk_fact(doc, name)), lambda doc: risk_fact(doc, name)
-    )
+        return Condition(f"risk_facts.{name}", want, lambda doc: bool(read(doc)) is want, read, want)
+    try:
+        rests = not test(False)
+    except TypeError:  # made for texts or numbers: holds for no fact that is absent
+        rests = True
+    return Condition(f"risk_facts.{name}", want, lambda doc: test(read(doc)), read, rests)
 
 
 def risk_fact(doc: PolicyInput, name: str) -> Any:
     """Return what a risk fact says of the call: from the runtime, from the contract, or False."""
-    if name in doc.risk_facts:
-        return doc.risk_facts[name]
-    if name == "repaired_arguments":
-        return doc.repaired
+    said = doc.risk_facts.get(name)
+    if said:
+        return said
+    if name == "repaired_arguments" and doc.repaired:
+        return True
     return doc.info is not None and name in doc.info.risk_facts
 
 

@@ -45,6 +45,11 @@ class Match(Struct, frozen=True):
     facts: frozenset[str] = frozenset()
 
     @property
+    def rests(self) -> bool:
+        """True when it holds only for calls with some risk fact."""
+        return any(condition.rests for condition in self.conditions)
+
+    @property
     def everything(self) -> bool:
         """True when it matches every call there can be."""
         return self.tools.all and self.classes == EVERY_CLASS and not self.conditions

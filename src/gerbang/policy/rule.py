@@ -21,7 +21,8 @@ _KEYS: Final = ("id", "match", "decision", "reason", "auto", "everything", "obli
 class Rule(Struct, frozen=True):
     """One compiled rule. `test` is None when nothing but tool and class decides whether it matches.
 
-    `auto` lifts the floor of the class for the tools that the rule names in full. `written` is what stood in
+    `auto` lifts the floor of the class for the tools that the rule names in full. `rests` says
+    that it matches only where a risk fact holds. `written` is what stood in
     the file, for explanations; `origin` the file
     and `index` its place among the file's rules.
     """
@@ -32,6 +33,7 @@ class Rule(Struct, frozen=True):
     match: Match
     test: Predicate | None
     auto: bool
+    rests: bool
     obligations: tuple[str, ...]
     origin: str
     index: int
@@ -82,6 +84,7 @@ def read_rule(data: Any, where: Where, facts: frozenset[str], zones: Zones | Non
         match,
         all_of(match.conditions),
         auto,
+        match.rests,
         obligations,
         where.origin,
         index if isinstance(index := where.path[-1], int) else 0,

@@ -1,7 +1,8 @@
 """Rules: the decision of compiled rules on one document.
 
 Matching rules combine deny over ask over allow; only when none matches does the default of the risk
-class apply; floors come last and only tighten. The order of rules never matters.
+class apply; floors come last and only tighten. The order of rules never matters. Rules that match because of
+a risk fact can only tighten: what the default denies without the fact stays denied with it.
 """
 
 from collections.abc import Mapping
@@ -113,7 +114,7 @@ class RulesPolicy:
             return floored(plan.default, document)
         if len(hits) == 1:
             return floored(plan.alone[hits[0].id], document)
-        return floored(self._together(hits, document.tool), document)
+        return floored(self._together(hits, document.tool, plan.default), document)
 
     def _plan(self, tool: str, risk: RiskClass) -> _Plan:
         rules = [rule for rule in self.rules if risk in rule.match.classes and rule.match.tools.covers(tool)]
@@ -125,16 +126,18 @@ class RulesPolicy:
             tuple(rule for rule in rules if rule.test is None),
             tuple((rule.test, rule) for rule in rules if rule.test is not None),
             default,
-            {rule.id: self._together([rule], tool) for rule in rules},
+            {rule.id: self._together([rule], tool, default) for rule in rules},
         )
         if len(self._plans) >= _MAX_PLANS:
             self._plans.clear()
         self._plans[tool, risk] = plan
         return plan
 
-    def _together(self, hits: list[Rule], tool: str) -> Decision:
+    def _together(self, hits: list[Rule], tool: str, default: Decision) -> Decision:
         hits.sort(key=lambda rule: rule.id)
         best = max(hits, key=lambda rule: _WEIGHT[rule.decision])  # the first of the strictest
+        if _WEIGHT[default.decision] > _WEIGHT[best.decision] and all(rule.rests for rule in hits):
+            return default  # risk facts never lower: not what would hold without them either
         return Decision(
             best.decision,
             tuple(dict.fromkeys([best.reason, *sorted(rule.reason for rule in hits)])),

@@ -66,7 +66,10 @@ class Places:
     def __init__(self, text: str) -> None:
         import yaml  # only on the way to an error
 
-        self._top: Any = yaml.compose(text, yaml.SafeLoader)
+        loader = getattr(
+            yaml, "CSafeLoader", yaml.SafeLoader
+        )  # the one that read it: they differ at the edges
+        self._top: Any = yaml.compose(text, loader)
 
     def of(self, path: Path) -> tuple[int, int] | None:
         """Return line and column of what lies at a path, or of the nearest thing above it, if any."""
