@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gerbang.adapters.policy.opa import OpaPolicy
     from gerbang.adapters.policy.rego import RegoPolicy
     from gerbang.compose.policy_watch import WatchedPolicy
+    from gerbang.compose.policy_watch_rego import WatchedRego
 
 SHIPPED: Final = ("strict", "read-only", "developer-workstation", "voice")
 SHIPPED_REGO: Final = ("repository-agent",)
@@ -86,14 +87,18 @@ class Policy:
         return cls.load(path)
 
     @classmethod
-    def watch(cls, path: str | Path, **options: Any) -> "WatchedPolicy":
-        """Return a policy that follows its file or folder while it is in use.
+    def watch(cls, path: str | Path, **options: Any) -> "WatchedPolicy | WatchedRego":
+        """Return a policy that follows its file or folder, of rules or Rego, while it is in use.
 
-        `options` are those of `gerbang.compose.policy_watch.WatchedPolicy`: `on_swap`, `on_bad`, `poll_s`.
+        `options` are those of `gerbang.compose.policy_watch.Watched`: `on_swap`, `on_bad`, `poll_s`.
         Raises PolicyError when it does not load now.
         """
         from gerbang.compose.policy_watch import WatchedPolicy  # it imports this module
 
+        if is_rego(Path(path)):
+            from gerbang.compose.policy_watch_rego import WatchedRego
+
+            return WatchedRego(path, **options)
         return WatchedPolicy(path, **options)
 
     @classmethod

@@ -9,7 +9,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
 from msgspec import Struct
 
@@ -38,8 +38,24 @@ class PolicyStatus(Struct, frozen=True):
     fault: str | None
 
 
-class WatchedPolicy:
-    """A policy that can change while it is in use. Give it to a Gateway like any other.
+class Followed(Protocol):
+    """What can be followed: a policy that says which facts it needs."""
+
+    @property
+    def version(self) -> str:
+        """Digest of the policy."""
+        ...
+
+    def needs(self, tool: str) -> tuple[str, ...]:
+        """Return the names of the facts that have to be resolved before a call of the tool is decided."""
+        ...
+
+
+P = TypeVar("P", bound=Followed)
+
+
+class Watched(Generic[P]):
+    """A policy that can change while it is in use, of any kind. Give it to a Gateway like any other.
 
     `poll_s` is how often the files are looked at once `start` was called; a change counts when they stayed
     the same for one more look, so that a file that is being written is not read half. `on_swap` and `on_bad`
@@ -60,14 +76,14 @@ class WatchedPolicy:
         self._on_swap = on_swap
         self._on_bad = on_bad
         self._poll_s = poll_s
-        self._mark = _mark(self._path)
-        self._current = Policy.load(self._path)
+        self._mark = self._look()
+        self._current: P = self._read()
         self._swaps = 0
         self._fault: str | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
-    def current(self) -> Policy:
+    def current(self) -> P:
         """The policy in force."""
         return self._current
 
@@ -85,19 +101,15 @@ class WatchedPolicy:
         """Return the names of the facts that have to be resolved before a call of the tool is decided."""
         return self._current.needs(tool)
 
-    def decide(self, document: PolicyInput) -> Decision:
-        """Return the decision of the policy in force."""
-        return self._current.decide(document)
-
     def reload(self) -> bool:
         """Read the files now. Returns whether another policy is in force.
 
         A policy that does not load leaves the old one in force: that is logged, `on_bad` is told, and
         `status` says why.
         """
-        self._mark = _mark(self._path)
+        self._mark = self._look()
         try:
-            return self._swap(_load(self._path))
+            return self._swap(self._read())
         except PolicyError as error:
             self._refuse(error)
             return False
@@ -115,7 +127,7 @@ class WatchedPolicy:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    async def __aenter__(self) -> "WatchedPolicy":
+    async def __aenter__(self) -> Self:
         await self.start()
         return self
 
@@ -126,21 +138,49 @@ class WatchedPolicy:
         seen = self._mark
         while True:
             await asyncio.sleep(self._poll_s)
-            before, seen = seen, await asyncio.to_thread(_mark, self._path)
+            before, seen = seen, await asyncio.to_thread(self._look)
             if seen == self._mark or seen != before:
                 continue  # nothing new, or still being written
             self._mark = seen
-            loaded: Policy | PolicyError = await asyncio.to_thread(_loaded, self._path)
-            if seen != await asyncio.to_thread(_mark, self._path):
-                self._mark = ()  # changed while it was read: look again
-            elif isinstance(loaded, PolicyError):
+            loaded: P | PolicyError = await asyncio.to_thread(self._read_or_say)
+            if isinstance(loaded, PolicyError):
                 self._refuse(loaded)
+            elif seen != await asyncio.to_thread(self._look):
+                self._mark = ()  # changed while it was read: look again
+                self._retire(loaded)
             else:
                 self._swap(loaded)
 
-    def _swap(self, new: Policy) -> bool:
+    def _look(self) -> _Mark:
+        """Return what tells one state of the files from another."""
+        found: list[tuple[str, int, int, int]] = []
+        with contextlib.suppress(OSError, PolicyError):  # gone, or being replaced: that is a state as well
+            for item in self._files():
+                said: Any = item.stat()
+                found.append((str(item), said.st_mtime_ns, said.st_size, said.st_ino))
+        return tuple(found)
+
+    def _files(self) -> list[Path]:
+        """Return the files of the policy. Raises OSError and PolicyError."""
+        raise NotImplementedError
+
+    def _read(self) -> P:
+        """Load the policy as the files are now. Raises PolicyError."""
+        raise NotImplementedError
+
+    def _read_or_say(self) -> P | PolicyError:
+        try:
+            return self._read()
+        except PolicyError as error:
+            return error
+
+    def _retire(self, old: P) -> None:
+        """Let go of a policy that is in force no more."""
+
+    def _swap(self, new: P) -> bool:
         old, self._fault = self._current, None
         if new.version == old.version:
+            self._retire(new)
             return False
         self._current = new
         self._swaps += 1
@@ -149,6 +189,7 @@ class WatchedPolicy:
         )
         if self._on_swap is not None:
             self._on_swap(old.version, new.version)
+        self._retire(old)
         return True
 
     def _refuse(self, error: PolicyError) -> None:
@@ -158,22 +199,15 @@ class WatchedPolicy:
             self._on_bad(error)
 
 
-def _load(path: Path) -> Policy:
-    return Policy(load_bundle(policy_texts(path), zone))
+class WatchedPolicy(Watched[Policy]):
+    """A policy of rules that follows its file or folder."""
 
+    def decide(self, document: PolicyInput) -> Decision:
+        """Return the decision of the policy in force."""
+        return self._current.decide(document)
 
-def _loaded(path: Path) -> Policy | PolicyError:
-    try:
-        return _load(path)
-    except PolicyError as error:
-        return error
+    def _files(self) -> list[Path]:
+        return policy_files(self._path)
 
-
-def _mark(path: Path) -> _Mark:
-    """Return what tells one state of the files from another."""
-    found: list[tuple[str, int, int, int]] = []
-    with contextlib.suppress(OSError, PolicyError):  # gone, or being replaced: that is a state as well
-        for item in policy_files(path):
-            said: Any = item.stat()
-            found.append((item.name, said.st_mtime_ns, said.st_size, said.st_ino))
-    return tuple(found)
+    def _read(self) -> Policy:
+        return Policy(load_bundle(policy_texts(self._path), zone))

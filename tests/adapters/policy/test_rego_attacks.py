@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import resource
 import signal
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -295,3 +297,42 @@ def test_result_that_is_too_long_is_an_error(tmp_path: Path) -> None:
         assert policy.decide(call()).reasons == ("POLICY_ERROR", "POLICY_RESULT")
     finally:
         policy.close()
+
+
+def test_closing_from_elsewhere_while_a_thread_and_another_loop_wait(tmp_path: Path) -> None:
+    before = children()
+    policy = RegoPolicy.open(rego(tmp_path, HARD), timeout_s=30)
+    found: list[Decision] = []
+
+    async def wait() -> None:
+        found.append(await policy.decide_async(call("hang")))
+
+    threads = [
+        threading.Thread(target=lambda: found.append(policy.decide(call("hang")))),
+        threading.Thread(target=lambda: asyncio.run(wait())),
+    ]
+    for thread in threads:
+        thread.start()
+    while sum(map(busy, children(ended=False))) < 2:
+        time.sleep(0.01)
+    policy.close()
+    for thread in threads:
+        thread.join()
+    assert {one.decision for one in found} == {"deny"}
+    assert len(found) == 2
+    assert children() <= before
+
+
+def test_descriptors_above_1023(tmp_path: Path) -> None:
+    soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, 1200), most), most))
+    opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(1030)]
+    try:
+        policy = RegoPolicy.open(rego(tmp_path, HARD))
+        assert policy.decide(call()).reasons == OK
+        assert asyncio.run(policy.decide_async(call())).reasons == OK
+        policy.close()
+    finally:
+        for number in opened:
+            os.close(number)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, most))

@@ -57,13 +57,7 @@ def read_bundle(path: str | Path, entry: str = DEFAULT_ENTRY) -> Bundle:
     root = Path(path)
     _check_entry(entry)
     try:
-        if root.is_dir():
-            names = sorted(_wanted(root))
-        elif root.suffix == ".rego":
-            names = [root]
-        else:
-            raise PolicyError(f"{root}: a Rego policy is a .rego file, or a folder that has some.")
-        texts = _texts(names)
+        texts = _texts(bundle_files(root))
     except OSError as error:
         raise PolicyError(f"{root}: the policy cannot be read: {error.strerror or error}.") from None
     files = tuple((str(name), text) for name, text in texts.items() if name.suffix == ".rego")
@@ -76,6 +70,15 @@ def read_bundle(path: str | Path, entry: str = DEFAULT_ENTRY) -> Bundle:
     base = root if root.is_dir() else root.parent
     listing = sorted([name.relative_to(base).as_posix(), digest(text)] for name, text in texts.items())
     return Bundle(str(root), entry, files, data, digest({"entry": entry, "files": listing}))
+
+
+def bundle_files(root: Path) -> list[Path]:
+    """Return the files that make up the bundle at `root`, sorted. Raises PolicyError and OSError."""
+    if root.is_dir():
+        return sorted(_wanted(root))
+    if root.suffix == ".rego":
+        return [root]
+    raise PolicyError(f"{root}: a Rego policy is a .rego file, or a folder that has some.")
 
 
 def _check_entry(entry: str) -> None:

@@ -102,13 +102,10 @@ class RegoPolicy:
         return line if isinstance(line, Told) else self._blocking.ask(line, document)
 
     def close(self) -> None:
-        """End the workers; what waits is denied, and so is what is asked later.
-
-        To be called in the event loop that decides, or after it is gone.
-        """
+        """End the workers; what waits is denied, and so is what is asked later. Call it from anywhere."""
         self._closed = True
         for line in list(self._lines.values()):
-            line.abandon() if line.abandoned else line.close()
+            line.end()
         self._blocking.close()
         self._nursery.kill_all()
 
@@ -128,7 +125,7 @@ class RegoPolicy:
         if line is None:
             for other, its in list(self._lines.items()):
                 if its.abandoned:
-                    its.abandon()
+                    its.end()
                     del self._lines[other]
             line = RegoLine(self._nursery, self.version, self._decision_s, self._blocking.give())
             self._lines[loop] = line

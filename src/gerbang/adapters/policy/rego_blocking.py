@@ -1,9 +1,9 @@
 """Decisions for a caller without an event loop: one worker, one decision at a time, bounded waiting."""
 
 import contextlib
-import select
 import threading
 import time
+from collections.abc import Iterator
 
 from gerbang.adapters.policy.rego_answer import read_answer
 from gerbang.adapters.policy.rego_limits import START_S, WAIT_S
@@ -21,11 +21,10 @@ def next_line(process: RegoProcess, seconds: float) -> bytes:
     deadline = time.monotonic() + seconds
     while True:
         process.flush()
-        writing = [process.input_fd] if process.blocked else []
         left = deadline - time.monotonic()
         if left <= 0:
             raise Late
-        select.select([process.output_fd], writing, [], left)
+        process.wait(left)
         lines = process.lines()
         if len(lines) > 1:
             raise Gone("the worker answered without being asked")
@@ -36,11 +35,24 @@ def next_line(process: RegoProcess, seconds: float) -> bytes:
 def start(nursery: Nursery) -> tuple[RegoProcess, Hello]:
     """Start a worker and wait for its first line. Raises Late and Gone; the worker is then ended."""
     process = nursery.start()
-    try:
+    with _holding(process):
         return process, read_hello(next_line(process, START_S))
-    except (Late, Gone):
-        process.kill()
-        raise
+
+
+@contextlib.contextmanager
+def _holding(process: RegoProcess) -> Iterator[None]:
+    """Hold a worker while waiting for it; after a failure it is ended."""
+    with process.held:
+        try:
+            if process.stopped:
+                raise Gone("the worker was stopped")
+            yield
+        except (Late, Gone):
+            process.stop()
+            raise
+        finally:
+            if process.stopped:
+                process.close_pipes()
 
 
 class BlockingLine:
@@ -98,10 +110,9 @@ class BlockingLine:
         if process is None:
             process = self._process = start(self._nursery)[0]
         try:
-            process.send(line)
-            return read_answer(next_line(process, self._decision_s), document, self._version)
+            with _holding(process):
+                process.send(line)
+                return read_answer(next_line(process, self._decision_s), document, self._version)
         except (Gone, Late):
             self._process = None
-            with contextlib.suppress(OSError):
-                process.kill()
             raise

@@ -37,7 +37,7 @@ class _Job:
 
 
 class RegoLine:
-    """The decisions of one event loop. Every method is called in that loop, but for `abandon`."""
+    """The decisions of one event loop. Every method is called in that loop, but for `end`."""
 
     def __init__(
         self, nursery: Nursery, version: str, decision_s: float, process: RegoProcess | None = None
@@ -87,17 +87,28 @@ class RegoLine:
         self._sent.clear()
         self._waiting.clear()
 
+    def end(self) -> None:
+        """Do what `close` does, from wherever: in the line's event loop, in another one, or after its end."""
+        if self.abandoned:
+            self._closed = True
+            process, self._process = self._process, None
+            if process is not None:
+                process.stop()
+            return
+        try:
+            here = asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            here = False
+        if here:
+            self.close()
+        else:
+            with contextlib.suppress(RuntimeError):  # closed in this moment
+                self._loop.call_soon_threadsafe(self.close)
+
     @property
     def abandoned(self) -> bool:
         """True when the event loop has been closed under this line."""
         return self._loop.is_closed()
-
-    def abandon(self) -> None:
-        """End the worker of an event loop that is closed."""
-        self._closed = True
-        process, self._process = self._process, None
-        if process is not None:
-            process.stop()
 
     # The worker's life
 

@@ -1,10 +1,12 @@
 """The worker process as its owner sees it: started, fed, read and killed; nothing here waits.
 
-Works with an event loop (watch `input_fd` and `output_fd`) and without one (`select`).
+Works with an event loop (watch `input_fd` and `output_fd`) and without one (`wait`).
 """
 
 import contextlib
+import math
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -33,11 +35,14 @@ def bundle_line(bundle: Bundle) -> bytes:
 
 
 class RegoProcess:
-    """One worker. Lines wait in `queued` bytes until its pipe takes them."""
+    """One worker. Lines wait until its pipe takes them.
+
+    Who waits for it in a thread holds `held`, so that nobody closes the pipes under the thread's hands.
+    """
 
     def __init__(self, first_line: bytes) -> None:
         self._process = subprocess.Popen(  # noqa: S603 (our own interpreter and module, no shell)
-            [sys.executable, "-P", "-S", "-m", _MODULE],
+            [sys.executable, "-P", "-m", _MODULE],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -52,6 +57,7 @@ class RegoProcess:
         self.output_fd = self._process.stdout.fileno()
         os.set_blocking(self.input_fd, False)
         os.set_blocking(self.output_fd, False)
+        self.held = threading.Lock()
         self._stopped = False
         self._unsent: deque[bytes] = deque([first_line])
         self._half = b""
@@ -65,6 +71,11 @@ class RegoProcess:
     def ended(self) -> bool:
         """True once the process has ended; collects it."""
         return self._process.poll() is not None
+
+    @property
+    def stopped(self) -> bool:
+        """True once somebody stopped it."""
+        return self._stopped
 
     @property
     def over(self) -> bool:
@@ -117,14 +128,28 @@ class RegoProcess:
         self._half = half
         return lines
 
+    def wait(self, seconds: float) -> None:
+        """Wait until there is something to read, or the pipe takes what waits, or the time is up."""
+        poll = select.poll()  # not select(), which knows no descriptors above 1023
+        poll.register(self.output_fd, select.POLLIN)
+        if self.blocked:
+            poll.register(self.input_fd, select.POLLOUT)
+        poll.poll(math.ceil(seconds * 1000))
+
     def stop(self) -> None:
-        """Kill the worker and its group and close the pipes, without waiting. `ended` collects it."""
+        """Kill the worker and its group; `ended` collects it. Closes the pipes unless somebody holds them."""
         self._stopped = True
         process = self._process
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
-        for pipe in (process.stdin, process.stdout):
+        if self.held.acquire(blocking=False):
+            self.close_pipes()
+            self.held.release()
+
+    def close_pipes(self) -> None:
+        """Close the pipes. For whoever holds a worker that was stopped."""
+        for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
@@ -142,10 +167,13 @@ class Nursery:
         self._first_line = first_line
         self._lock = threading.Lock()
         self._living: list[RegoProcess] = []
+        self._closed = False
 
     def start(self) -> RegoProcess:
-        """Start a worker. Raises Gone when the system starts no more processes."""
+        """Start a worker. Raises Gone when the system starts no more processes, and after `kill_all`."""
         with self._lock:
+            if self._closed:
+                raise Gone("the policy is closed")
             self._living = [process for process in self._living if not process.over]
             try:
                 process = RegoProcess(self._first_line)
@@ -155,8 +183,9 @@ class Nursery:
             return process
 
     def kill_all(self) -> None:
-        """Kill what lives and wait for it."""
+        """Kill what lives and wait for it. No worker starts after that."""
         with self._lock:
+            self._closed = True
             living, self._living = self._living, []
         for process in living:
             process.stop()
