@@ -102,7 +102,7 @@ def value_of(status: int, headers: Mapping[str, str], body: Body, charset: str |
 def _json(text: str) -> Any:
     """Return the parsed value, or the text as it is when it is no JSON that can be kept."""
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = _DECODER.decode(text)
         if "\\u" in text:  # half surrogate pairs are JSON, and can be written nowhere
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
@@ -112,6 +112,9 @@ def _json(text: str) -> Any:
 
 def _refuse(word: str) -> None:
     raise ValueError(word)
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 
 def _binary(body: Body, content_type: str) -> dict[str, Any]:

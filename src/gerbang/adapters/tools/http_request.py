@@ -4,7 +4,6 @@ An argument that the URL uses is not sent again; one that only a header uses is,
 `header_only`. The rest goes into the query, or into a JSON body, by the verb.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -17,7 +16,7 @@ from gerbang.adapters.tools.http_definition import (
     HttpDefinition,
     header_text,
 )
-from gerbang.adapters.tools.http_template import Pieces, Slot, slots, value_text
+from gerbang.adapters.tools.http_template import Pieces, Slot, json_text, slots, value_text
 from gerbang.errors import ToolError
 
 IDEMPOTENCY_HEADER: Final = "Idempotency-Key"
@@ -66,7 +65,7 @@ def prepare(
     if method in IN_QUERY:
         pairs += [f"{_encode(name, name)}={_encode(value_text(value), name)}" for name, value in rest.items()]
     else:
-        body = json.dumps(rest, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        body = json_text(rest).encode("utf-8", "replace")
         base["Content-Type"] = "application/json"
     url += f"?{'&'.join(pairs)}" if pairs else ""
     if len(url) > MAX_URL:

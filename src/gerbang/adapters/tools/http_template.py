@@ -61,9 +61,13 @@ def nearest(name: str, known: Collection[str]) -> str:
     return f"; known: {', '.join(sorted(map(str, known))[:20])}" if known else "; there are none"
 
 
+json_text: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Writes a JSON value, without spaces."""
+
+
 def value_text(value: Any) -> str:
     """Return a value as it stands in a URL or header: text without quotes, anything else as its JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return value if isinstance(value, str) else json_text(value)
 
 
 def _slot(match: re.Match[str], known: Collection[str], secrets: bool) -> Slot | None:
