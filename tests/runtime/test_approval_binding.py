@@ -52,11 +52,11 @@ def test_an_inline_edit_may_not_either(url: str) -> None:
     run(work())
 
 
-@pytest.mark.parametrize("other", [{"user": "bob"}, {"user": "ana", "agent": "robot"}])
-def test_nobody_else_can_use_an_approval(other: dict[str, str], url: str) -> None:
+@pytest.mark.parametrize("bob", [g.Principal("bob"), g.Principal("ana", agent="robot")])
+def test_nobody_else_can_use_an_approval(bob: g.Principal, url: str) -> None:
     async def work() -> None:
         paid, tools = shop()
-        ana, bob = g.Principal(user="ana"), g.Principal(**other)
+        ana = g.Principal(user="ana")
         async with g.Gateway(tools=tools, store=url) as gate:
             waiting = await gate.call("invoice.pay.v1", {"invoice": "3"}, principal=ana, run_id="a")
             assert waiting.approval_id is not None

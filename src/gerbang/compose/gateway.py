@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gerbang.adapters.clock import SystemClock
-from gerbang.compose.given import OMITTED, open_secrets, open_store, policy_of, read_arguments, read_risk
+from gerbang.compose.given import OMITTED, open_secrets, open_store, policy_of, propose, read_risk
 from gerbang.compose.people import People
 from gerbang.compose.runs import CallerRuns, check_place
 from gerbang.compose.toolbox import HeldTool, Toolbox
@@ -17,7 +17,7 @@ from gerbang.contract.risk_facts import WorkingHours
 from gerbang.contract.semantic import SemanticValidator
 from gerbang.contract.validators import SHIPPED
 from gerbang.errors import UsageError
-from gerbang.ledger.keys import Fingerprints, runtime_key
+from gerbang.ledger.keys import Fingerprints
 from gerbang.limits import MAX_PARALLEL
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile, profile_named
@@ -29,7 +29,7 @@ from gerbang.runtime.batching import run_batch
 from gerbang.runtime.dispatch import Dispatch
 from gerbang.runtime.executor import Executor
 from gerbang.runtime.gate import Gate
-from gerbang.runtime.leases import Leases
+from gerbang.runtime.leases import TTL_S, Leases
 from gerbang.runtime.lookups import Lookup, Lookups
 from gerbang.runtime.plan import Plans
 from gerbang.runtime.records import Records
@@ -41,19 +41,15 @@ from gerbang.runtime.writing import write
 from gerbang.taint.label import trust_of
 from gerbang.values import (
     LOCAL,
-    CallError,
     Contract,
     Decision,
     Principal,
-    Proposal,
     Result,
     RiskClass,
     StepId,
 )
-from gerbang.values.canonical import copied
 from gerbang.values.limit import Limit, Limits
 from gerbang.values.record import ApprovalRow, Batch, Kill, RunRow, RunState
-from gerbang.values.text import clean_text
 
 
 class Gateway:
@@ -68,7 +64,8 @@ class Gateway:
     (`Lookup`): what semantic validators read, whose a resource is, what a policy has to know.
     `validators` are further semantic checks that contracts may name. `limits` bound what tools, actors,
     tenants, teams and runs may do. `hours` says when people are there: other changes are asked about.
-    `max_risk` hides every tool of a larger blast radius from every run.
+    `max_risk` hides every tool of a larger blast radius from every run. `lease_s`: after so many seconds
+    another process may go on with a run whose process has died.
     Raises ContractError, PolicyError or ConfigError at once, StoreError when it is entered.
     """
 
@@ -88,6 +85,7 @@ class Gateway:
         limits: Iterable[Limit] = (),
         hours: WorkingHours | None = None,
         max_risk: str | RiskClass | None = None,
+        lease_s: float = TTL_S,
     ) -> None:
         pool = SyncPool()
         self.secrets: Secrets = open_secrets(secrets)
@@ -108,6 +106,7 @@ class Gateway:
         for contract in self._toolbox.contracts:
             self._plans.check(contract)
         self._hours = hours
+        self._lease_s = lease_s
         self._executor = Executor(self._toolbox.bodies, pool)
         self._gate: Gate | None = None
         self._runs = CallerRuns()
@@ -137,7 +136,7 @@ class Gateway:
             approvals=Approvals(self.store, self.clock, self._approver),
             clock=self.clock,
         )
-        self.leases = Leases(self.store, self.clock)
+        self.leases = Leases(self.store, self.clock, self._lease_s)
         self._people = People(self.store, self.clock, self.catalogue, self.policy)
         self._switches = Switches(self.store, self.clock, admission)
         await self._switches.refresh()
@@ -197,7 +196,7 @@ class Gateway:
         `key` is an idempotency key of the caller's own. Raises UsageError and StoreError.
         """
         session = await self._session(run_id, principal, purpose, intent, step_id, key, state)
-        proposal = self._propose(session, tool, arguments, step_id, 0)
+        proposal = propose(session, tool, arguments, step_id, 0)
         gate = self.gate
         try:
             return await gate.call(session, proposal, key=key)
@@ -222,7 +221,7 @@ class Gateway:
         """Make the calls of one answer: reads side by side, the others in order; results in call order."""
         session = await self._session(run_id, principal, purpose, intent, step_id, None, state)
         proposals = [
-            self._propose(session, tool, arguments, step_id, ordinal)
+            propose(session, tool, arguments, step_id, ordinal)
             for ordinal, (tool, arguments) in enumerate(calls)
         ]
         return await run_batch(self.gate, session, proposals, max_parallel) if proposals else []
@@ -253,7 +252,7 @@ class Gateway:
             state=state,
             memory=self._runs.known(run_id, who),
         )
-        return self.gate.decide(session, self._propose(session, tool, arguments, step_id, 0))
+        return self.gate.decide(session, propose(session, tool, arguments, step_id, 0))
 
     def tools(
         self,
@@ -384,21 +383,3 @@ class Gateway:
         """Tell whether a tool's results come from outside; one that is no longer known counts as such."""
         entry = self.catalogue.find(tool)
         return entry is None or trust_of(entry.contract.risk) == "external"
-
-    def _propose(
-        self, session: RunSession, tool: str, arguments: dict[str, Any] | str, step: StepId, ordinal: int
-    ) -> Proposal:
-        fault: CallError | None = None
-        if isinstance(arguments, str):
-            given, fault = read_arguments(arguments)
-        else:
-            given = copied(arguments)  # the caller may go on changing theirs
-        return Proposal(
-            session.run_id,
-            step,
-            ordinal,
-            f"call_{runtime_key(session.principal.tenant, session.run_id, step, ordinal)[:12]}",
-            clean_text(str(tool)),
-            given if fault is None else None,
-            fault,
-        )

@@ -5,12 +5,16 @@ from typing import Any, Final
 from gerbang import parse
 from gerbang.compose.policy import Policy
 from gerbang.errors import UsageError
+from gerbang.ledger.keys import runtime_key
 from gerbang.limits import MAX_ARGUMENT_BYTES
 from gerbang.policy.rules import DenyAll
 from gerbang.ports import Policy as PolicyPort
 from gerbang.ports import Secrets, Store
 from gerbang.runtime import refusals
-from gerbang.values import CallError, RiskClass
+from gerbang.runtime.session import RunSession
+from gerbang.values import CallError, Proposal, RiskClass, StepId
+from gerbang.values.canonical import copied
+from gerbang.values.text import clean_text
 
 OMITTED: Final = object()
 """Stands for a policy that was not given: the shipped one is meant, not none."""
@@ -26,6 +30,26 @@ def read_arguments(text: str) -> tuple[dict[str, Any], CallError | None]:
         code, message = fault or ("CALL_NOT_JSON", "The arguments are not a JSON object.")
         return {}, refusals.unreadable(code, message)
     return arguments, None
+
+
+def propose(
+    session: RunSession, tool: str, arguments: dict[str, Any] | str, step: StepId, ordinal: int
+) -> Proposal:
+    """Return a program's call as a proposal: the same untrusted thing as a model's."""
+    fault: CallError | None = None
+    if isinstance(arguments, str):
+        given, fault = read_arguments(arguments)
+    else:
+        given = copied(arguments)  # the caller may go on changing theirs
+    return Proposal(
+        session.run_id,
+        step,
+        ordinal,
+        f"call_{runtime_key(session.principal.tenant, session.run_id, step, ordinal)[:12]}",
+        clean_text(str(tool)),
+        given if fault is None else None,
+        fault,
+    )
 
 
 def open_store(store: "str | Store") -> Store:

@@ -27,6 +27,7 @@ class Leases:
         self._store = store
         self._clock = clock
         self._ttl_s = ttl_s
+        self._margin_s = min(_MARGIN_S, ttl_s / 4)
         self._process = secrets.token_hex(8)
         self._held: dict[str, tuple[Lease, RunSession]] = {}
         self._beat: asyncio.Task[None] | None = None
@@ -51,7 +52,7 @@ class Leases:
     def adopt(self, session: RunSession, lease: Lease, asked: float) -> None:
         """Keep a lease that was asked for at the monotonic time `asked`."""
         session.lease = (lease.run_id, lease.fence)
-        session.lease_until = asked + self._ttl_s - _MARGIN_S
+        session.lease_until = asked + self._ttl_s - self._margin_s
         self._held[lease.run_id] = (lease, session)
         if self._beat is None:
             self._beat = asyncio.ensure_future(self._renew())
@@ -82,7 +83,7 @@ class Leases:
                     session.lease_until = float("-inf")
                     del self._held[run_id]
                 else:
-                    session.lease_until = asked + self._ttl_s - _MARGIN_S
+                    session.lease_until = asked + self._ttl_s - self._margin_s
                     self._held[run_id] = (renewed, session)
 
     async def aclose(self) -> None:

@@ -5,12 +5,11 @@ from typing import Any, Final
 import msgspec
 
 from gerbang.ports import Store
+from gerbang.runtime.kept import read_answer
 from gerbang.server.live import Note
-from gerbang.values import Message
 from gerbang.values.record import RunRow, RunState
 
 _ENCODER: Final = msgspec.json.Encoder()
-_MESSAGE: Final = msgspec.json.Decoder(Message)
 WORKING: Final = frozenset({RunState.RUNNING, RunState.OPEN})
 """States of a run that has not ended."""
 
@@ -30,9 +29,17 @@ async def stored_notes(store: Store, run_id: str, tenant: str) -> list[Note] | N
         return None
     said: list[tuple[str, dict[str, Any]]] = []
     for answer in await store.answers(run_id):
+        kept = read_answer(answer.message) if answer.step else None  # step 0 is the opening
+        if kept is None:
+            continue
+        if kept.calls is not None:  # written as text, or mended
+            said.extend(
+                ("tool_call", {"name": call.name, "arguments": call.arguments}) for call in kept.calls
+            )
+            continue
         said.extend(
             ("tool_call", {"name": call.name, "arguments": _arguments(call.arguments)})
-            for call in _MESSAGE.decode(answer.message).tool_calls
+            for call in kept.tool_calls
         )
     if row.answer:
         said.append(("assistant_delta", {"text": row.answer}))
