@@ -41,6 +41,7 @@ class Proxy:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0.01)  # the loop closes the sockets in its next turns
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = self._loop.create_task(self._pass_on(reader, writer))
@@ -48,7 +49,11 @@ class Proxy:
         task.add_done_callback(self._tasks.discard)
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_unix_connection(self._there)
+        try:
+            from_server, to_server = await asyncio.open_unix_connection(self._there)
+        except BaseException:
+            writer.transport.abort()
+            raise
         deaf = asyncio.Event()
 
         async def answers() -> None:

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 
@@ -97,7 +97,7 @@ class PgGroup:
         """Write the group; None when the connection was lost and nothing is in the database."""
         connection: Connection | None = None
         try:
-            connection = self._session.begin()
+            connection = self._session.connection()
             if way is _Way.TOGETHER:
                 answers = self._together(connection, group, lock=lock)
             else:
@@ -116,43 +116,42 @@ class PgGroup:
         return answers
 
     def _together(self, connection: Connection, group: Sequence[Prepared], *, lock: bool) -> list[Committed]:
-        """Write all. Raises _Contended when something stands against one of them."""
-        run_ids = {event.run_id for batch in group for event in batch.events}
-        self._heads.load(connection, run_ids, lock=lock)
-        asked = [batch.asked for batch in group if batch.asked is not None]
-        fences = [ask.lease for ask in asked if ask.lease is not None]
-        stops = {stop for ask in asked for stop in ask.stops}
-        if asked:
-            connection.execute(statements.SHARE_GATE, (LOCK_FAMILY, GATE_LOCK))
-        if stops and any(received(t) in stops for (t,) in connection.execute(statements.GET_TARGETS)):
-            raise _Contended
-        if fences:
-            names = texts(sorted({run_id for run_id, _ in fences}))
-            found = connection.execute(statements.GET_FENCES, (names,), binary=True).fetchall()
-            standing = {received(run_id): fence for run_id, fence in found}
-            if any(standing.get(run_id) != fence for run_id, fence in fences):
-                raise _Contended
+        """Write all, in one pipeline. Raises _Contended when something stands against one of them."""
+        gate = _Gate(group)
         rows = Rows(self._heads)
-        rows.claims = [row for batch in group for row in batch.claims]
-        if rows.claims:
-            values = columns(statements.CALL_TYPES, rows.claims)
-            if connection.execute(statements.CLAIM, values, binary=True).rowcount != len(rows.claims):
-                raise _Contended
-        answers = []
-        for batch in group:
-            if batch.calls:
-                rows.calls += batch.calls
-            answers.append(rows.add(batch))
-        rows.write(connection)
+        claimed = None
+        with connection.pipeline():
+            self._session.begin(connection)
+            gate.ask(connection)
+            run_ids = {event.run_id for batch in group for event in batch.events}
+            self._heads.load(connection, run_ids, lock=lock)
+            rows.claims = [row for batch in group for row in batch.claims]
+            if rows.claims:
+                values = columns(statements.CALL_TYPES, rows.claims)
+                claimed = connection.execute(statements.CLAIM, values, binary=True)
+            answers = []
+            for batch in group:
+                if batch.calls:
+                    rows.calls += batch.calls
+                answers.append(rows.add(batch))
+            rows.write(connection)
+        self._session.check(connection)
+        if gate.shut() or (claimed is not None and claimed.rowcount != len(rows.claims)):
+            raise _Contended
         return answers
 
     def _in_turn(self, connection: Connection, group: Sequence[Prepared], *, alone: bool) -> list[Committed]:
         """Write those that nothing stands against; the others are answered with what does."""
-        gate = statements.LOCK_GATE if alone else statements.SHARE_GATE
-        connection.execute(gate, (LOCK_FAMILY, GATE_LOCK))
         ledger, checks = Ledger(), ServerChecks(alone=alone)
-        ledger.load(connection, group)
-        checks.load(connection, group)
+        with connection.pipeline():
+            self._session.begin(connection)
+            gate = statements.LOCK_GATE if alone else statements.SHARE_GATE
+            connection.execute(gate, (LOCK_FAMILY, GATE_LOCK))
+            ledger.ask(connection, group)
+            checks.ask(connection, group)
+        self._session.check(connection)
+        ledger.take()
+        checks.take()
         answers: list[Committed] = []
         going: list[tuple[int, Prepared]] = []
         for place, batch in enumerate(group):
@@ -161,16 +160,46 @@ class PgGroup:
             if answer.written:
                 ledger.enter(batch)
                 going.append((place, batch))
-        self._heads.load(
-            connection, {event.run_id for _, batch in going for event in batch.events}, lock=True
-        )
         rows = Rows(self._heads)
-        for place, batch in going:
-            answers[place] = rows.add(batch, answers[place].held)
-        ledger.write_out(connection)
-        checks.write_out(connection)
-        rows.write(connection)
+        with connection.pipeline():
+            run_ids = {event.run_id for _, batch in going for event in batch.events}
+            self._heads.load(connection, run_ids, lock=True)
+            for place, batch in going:
+                answers[place] = rows.add(batch, answers[place].held)
+            ledger.write_out(connection)
+            checks.write_out(connection)
+            rows.write(connection)
+        ledger.check()
         return answers
+
+
+class _Gate:
+    """The switches and leases that a group depends on, asked for while no kill can come in between."""
+
+    def __init__(self, group: Sequence[Prepared]) -> None:
+        asked = [batch.asked for batch in group if batch.asked is not None]
+        self._asking = bool(asked)
+        self._stops = {stop for ask in asked for stop in ask.stops}
+        self._fences = [ask.lease for ask in asked if ask.lease is not None]
+        self._kills: psycopg.Cursor[tuple[Any, ...]] | None = None
+        self._leases: psycopg.Cursor[tuple[Any, ...]] | None = None
+
+    def ask(self, connection: Connection) -> None:
+        """Send the questions."""
+        if self._asking:
+            connection.execute(statements.SHARE_GATE, (LOCK_FAMILY, GATE_LOCK))
+        if self._stops:
+            self._kills = connection.execute(statements.GET_TARGETS)
+        if self._fences:
+            names = texts(sorted({run_id for run_id, _ in self._fences}))
+            self._leases = connection.execute(statements.GET_FENCES, (names,), binary=True)
+
+    def shut(self) -> bool:
+        """Tell, from the answers, whether a batch may be stopped or fenced."""
+        if self._kills is not None and any(received(target) in self._stops for (target,) in self._kills):
+            return True
+        standing = {received(run_id): fence for run_id, fence in self._leases or ()}
+        return any(standing.get(run_id) != fence for run_id, fence in self._fences)
 
 
 def _decide(batch: Prepared, ledger: Ledger, checks: ServerChecks) -> Committed:

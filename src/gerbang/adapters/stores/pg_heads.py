@@ -27,7 +27,7 @@ class PgHeads:
         self._heads.clear()
 
     def load(self, connection: Connection, run_ids: Iterable[str], *, lock: bool) -> None:
-        """Make the ends of these chains known; new runs get their numbers."""
+        """Make the ends of these chains known; new runs get their numbers. Waits only for unknown ones."""
         if len(self._heads) > _KEPT:
             self._heads.clear()
         missing = sorted({run_id for run_id in run_ids if lock or run_id not in self._heads})

@@ -31,6 +31,7 @@ class Session:
         self._id = uuid.uuid4()
         self._known = False
         self._number = 0
+        self._wrote: psycopg.Cursor[tuple[Any, ...]]
 
     @property
     def shown(self) -> str:
@@ -43,15 +44,21 @@ class Session:
             self._connection.close()
             self._connection = None
 
-    def begin(self) -> Connection:
-        """Begin a transaction and return its connection. Raises psycopg.Error."""
-        connection = self._connection or self._connect()
-        connection.execute(statements.BEGIN)
+    def connection(self) -> Connection:
+        """Return the connection, made anew when it was lost. Raises psycopg.Error."""
+        return self._connection or self._connect()
+
+    def begin(self, connection: Connection) -> None:
+        """Begin a transaction, as the first statements of a pipeline."""
         self._number += 1
-        if connection.execute(statements.WROTE, (self._number, self._id)).rowcount != 1:
+        connection.execute(statements.BEGIN)
+        self._wrote = connection.execute(statements.WROTE, (self._number, self._id))
+
+    def check(self, connection: Connection) -> None:
+        """Make sure, at the end of that pipeline, that the transaction left its number."""
+        if self._wrote.rowcount != 1:  # the row of a writer that rested for a month
             connection.execute(statements.NEW_WRITER, (self._id,))
             connection.execute(statements.WROTE, (self._number, self._id))
-        return connection
 
     def commit(self, connection: Connection) -> bool:
         """Commit; True when it is certain that it is on disk, False when it is certain that nothing is.

@@ -1,12 +1,14 @@
 """What stands in the database against a group of batches: read under locks, decided here, written out.
 
 All of it is read with a number of statements that does not grow with the group, in one order in all
-processes. Rows that do not exist cannot be locked: those of leases and limits are made first.
+processes, and asked for in one pipeline: first all questions, then all answers. Rows that do not exist
+cannot be locked: those of leases and limits are made first.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import psycopg
 from msgspec.structs import astuple
 
 from gerbang.adapters.stores import pg_statements as statements
@@ -36,34 +38,60 @@ class ServerChecks(Checks):
         self._alone = alone
         self._fences: list[int] = []
         self._made: set[str] = set()
+        self._answers: dict[str, psycopg.Cursor[tuple[Any, ...]]] = {}
+        self._holds: set[str] = set()
+        self._keys: set[str] = set()
+        self._places: set[tuple[str, int]] = set()
 
-    def load(self, connection: Connection, group: Sequence[Prepared]) -> None:
-        """Read what the group asks for, under locks. Raises Vanished."""
+    def ask(self, connection: Connection, group: Sequence[Prepared]) -> None:
+        """Send the questions for what the group asks for; they lock what they read."""
         asked = [batch.asked for batch in group if batch.asked is not None]
-        holds = {ask.hold.run_id for ask in asked if ask.hold is not None}
-        fenced = {ask.lease[0] for ask in asked if ask.lease is not None}
-        rates = {take.key for ask in asked for take in ask.takes}
-        spends = {(spend.key, span_of(spend.window_s)) for ask in asked for spend in ask.spends}
-        execute = connection.execute
+        self._holds = {ask.hold.run_id for ask in asked if ask.hold is not None}
+        self._keys = {take.key for ask in asked for take in ask.takes}
+        self._places = {(spend.key, span_of(spend.window_s)) for ask in asked for spend in ask.spends}
+        fenced = {ask.lease[0] for ask in asked if ask.lease is not None} - self._holds
+        execute, answers = connection.execute, self._answers
         if any(ask.stops or ask.kills or ask.revives for ask in asked):
-            self._kills = {received(found[0]): row(Kill, found) for found in execute(statements.GET_KILLS)}
-        if holds or fenced:
-            wanted = sum(1 for ask in asked if ask.hold is not None)
-            self._load_leases(connection, holds, fenced, wanted)
-        if rates:
-            names = texts(sorted(rates))
+            answers["kills"] = execute(statements.GET_KILLS)
+        if self._holds:
+            names = texts(sorted(self._holds))
+            count = sum(1 for ask in asked if ask.hold is not None)
+            execute(statements.NEW_LEASES, (names,), binary=True)
+            answers["holds"] = execute(statements.LOCK_LEASES, (names,), binary=True)
+            answers["fences"] = execute(statements.NEXT_FENCES, (count,), binary=True)
+        if fenced:
+            answers["leases"] = execute(statements.GET_LEASES, (texts(sorted(fenced)),), binary=True)
+        if self._keys:
+            names = texts(sorted(self._keys))
             execute(statements.NEW_RATES, (names,), binary=True)
-            for key, full_at in execute(statements.LOCK_RATES, (names,), binary=True):
-                self.rates[received(key)] = full_at
-            _all_there(rates, self.rates)
-        if spends:
-            places = columns(("text", "bigint"), sorted(spends))
+            answers["rates"] = execute(statements.LOCK_RATES, (names,), binary=True)
+        if self._places:
+            places = columns(("text", "bigint"), sorted(self._places))
             execute(statements.NEW_SPENDS, places, binary=True)
-            for key, span, began, amount in execute(statements.LOCK_SPENDS, places, binary=True):
-                self.spends[received(key), span] = (began, amount)
-            _all_there(spends, self.spends)
-        if holds or rates or spends:  # after all waiting for locks: later than what others have told
-            ((self._now,),) = execute(statements.NOW, binary=True).fetchall()
+            answers["spends"] = execute(statements.LOCK_SPENDS, places, binary=True)
+        if self._holds or self._keys or self._places:  # after all locks: later than what others have told
+            answers["now"] = execute(statements.NOW, binary=True)
+
+    def take(self) -> None:
+        """Take in the answers. Raises Vanished."""
+        answers = {name: cursor.fetchall() for name, cursor in self._answers.items()}
+        self._kills = {received(found[0]): row(Kill, found) for found in answers.get("kills", ())}
+        for lease in (row(Lease, found) for found in answers.get("leases", ())):
+            self.leases[lease.run_id] = lease if lease.fence else None
+        for lease in (row(Lease, found) for found in answers.get("holds", ())):
+            self.leases[lease.run_id] = lease if lease.fence else None
+            if not lease.fence:
+                self._made.add(lease.run_id)
+        self._fences = [number for (number,) in answers.get("fences", ())]
+        for key, full_at in answers.get("rates", ()):
+            self.rates[received(key)] = full_at
+        for key, span, began, amount in answers.get("spends", ()):
+            self.spends[received(key), span] = (began, amount)
+        for (now,) in answers.get("now", ()):
+            self._now = now
+        _all_there(self._holds, self.leases)
+        _all_there(self._keys, self.rates)
+        _all_there(self._places, self.spends)
 
     def write_out(self, connection: Connection) -> None:
         """Write what changed."""
@@ -84,25 +112,6 @@ class ServerChecks(Checks):
             connection.execute(statements.REVIVE, (texts(revived),), binary=True)
         pins = [astuple(pin) for pin in self.changed_pins.values()]
         send(connection, statements.PIN, statements.PIN_TYPES, pins, 1)
-
-    def _load_leases(self, connection: Connection, holds: set[str], fenced: set[str], count: int) -> None:
-        names = texts(sorted(holds))
-        if holds:
-            connection.execute(statements.NEW_LEASES, (names,), binary=True)
-            found = connection.execute(statements.LOCK_LEASES, (names,), binary=True).fetchall()
-            for lease in (row(Lease, values) for values in found):
-                self.leases[lease.run_id] = lease if lease.fence else None
-                if not lease.fence:
-                    self._made.add(lease.run_id)
-            _all_there(holds, self.leases)
-            numbers = connection.execute(statements.NEXT_FENCES, (count,), binary=True).fetchall()
-            self._fences = [number for (number,) in numbers]
-        others = sorted(fenced - holds)
-        if others:
-            for values in connection.execute(statements.GET_LEASES, (texts(others),), binary=True):
-                lease = row(Lease, values)
-                if lease.fence:
-                    self.leases[lease.run_id] = lease
 
     def _hold(self, hold: Hold) -> Lease | None:
         standing = self.standing(hold.run_id)
@@ -125,17 +134,27 @@ class Ledger:
         self._fresh: dict[str, CallRow] = {}
         self._changed: dict[str, CallRow] = {}
         self._freed: set[str] = set()
+        self._answers: dict[str, psycopg.Cursor[tuple[Any, ...]]] = {}
+        self._claimed: tuple[psycopg.Cursor[tuple[Any, ...]], int] | None = None
 
-    def load(self, connection: Connection, group: Sequence[Prepared]) -> None:
-        """Read what the group claims, changes and expects."""
+    def ask(self, connection: Connection, group: Sequence[Prepared]) -> None:
+        """Send the questions for what the group claims, changes and expects."""
         expected = sorted({name for batch in group for name in batch.expects})
         if expected:
-            query = connection.execute(statements.LOCK_APPROVALS, (texts(expected),), binary=True)
-            self._approvals = {found.approval_id: found for found in (row(ApprovalRow, f) for f in query)}
+            self._answers["approvals"] = connection.execute(
+                statements.LOCK_APPROVALS, (texts(expected),), binary=True
+            )
         keys = sorted({call[KEY] for batch in group for call in (*batch.claims, *batch.calls)})
         if keys:
-            query = connection.execute(statements.LOCK_CALLS, (texts(keys),), binary=True)
-            self._calls = {found.key: found for found in (row(CallRow, f) for f in query)}
+            self._answers["calls"] = connection.execute(statements.LOCK_CALLS, (texts(keys),), binary=True)
+
+    def take(self) -> None:
+        """Take in the answers."""
+        answers = {name: cursor.fetchall() for name, cursor in self._answers.items()}
+        approvals = [row(ApprovalRow, found) for found in answers.get("approvals", ())]
+        self._approvals = {approval.approval_id: approval for approval in approvals}
+        calls = [row(CallRow, found) for found in answers.get("calls", ())]
+        self._calls = {call.key: call for call in calls}
 
     def unexpected(self, expects: dict[str, str]) -> ApprovalRow | None:
         """Return the first approval that is not in the state that the batch expects."""
@@ -178,7 +197,7 @@ class Ledger:
             self._approvals[approval.approval_id] = approval
 
     def write_out(self, connection: Connection) -> None:
-        """Write the calls. Raises Vanished when another process has claimed one of the keys meanwhile."""
+        """Send the calls."""
         if self._freed:
             connection.execute(statements.FREE_CALL, (texts(sorted(self._freed)),), binary=True)
         changed = [astuple(call) for _, call in sorted(self._changed.items())]
@@ -186,9 +205,13 @@ class Ledger:
         fresh = [astuple(call) for call in self._fresh.values()]
         if fresh:
             values = columns(statements.CALL_TYPES, fresh)
-            if connection.execute(statements.CLAIM, values, binary=True).rowcount != len(fresh):
-                raise Vanished
+            self._claimed = connection.execute(statements.CLAIM, values, binary=True), len(fresh)
         note_uncertain(connection, changed + fresh)
+
+    def check(self) -> None:
+        """Raise Vanished when another process has claimed one of the keys meanwhile."""
+        if self._claimed is not None and self._claimed[0].rowcount != self._claimed[1]:
+            raise Vanished
 
     def _claim(self, call: CallRow) -> None:
         """A new row, not the old one changed: calls are listed in the order of their rows."""
