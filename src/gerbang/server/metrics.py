@@ -23,6 +23,7 @@ class _Body(Struct, frozen=True, gc=False):
     """What is counted of an event's body."""
 
     tool_name: str = ""
+    asked: int = 1
     status: str = ""
     error_code: str = ""
     policy_decision: str = ""
@@ -65,6 +66,9 @@ class Metrics:
         self._cost = counter("tool_cost_units", "Cost of calls that ran, in the contracts' units.", "tool")
         self._approvals = counter("approvals", "Approval requests, by what became of them.", "tool", "state")
         self._answers = counter("model_answers", "Answers of the model.")
+        self._asked_again = counter(
+            "model_asked_again", "Answers asked for once more, because their stream held nothing."
+        )
         self._faults = counter("model_call_faults", "Calls of the model whose text could not be read.")
         self._tokens = counter("model_tokens", "Tokens that the model's server counted.", "direction")
         self._runs = counter("runs", "Agent runs that ended, by how.", "status")
@@ -132,6 +136,7 @@ class Metrics:
             self._approvals.labels(self._of(body.tool_name).name, kind.removeprefix("approval.")).inc()
         elif kind == "model.answered":
             self._answers.inc()
+            self._asked_again.inc(body.asked - 1)
             self._faults.inc(body.faults)
             self._tokens.labels("input").inc(body.input_tokens)
             self._tokens.labels("output").inc(body.output_tokens)
