@@ -1,5 +1,6 @@
 """Closing objects: a field that the schema does not name is refused, not passed on."""
 
+from functools import cached_property
 from typing import Any, Final
 
 
@@ -9,7 +10,7 @@ def close_objects(schema: dict[str, Any]) -> dict[str, Any]:
     Objects that say something about other properties themselves, or are composed, are left as they are;
     so are definitions, when some part of the schema puts them together with further properties.
     """
-    closed: dict[str, Any] = _close(schema, not _composes(schema))
+    closed: dict[str, Any] = _Closer(schema).close(schema)
     return closed
 
 
@@ -21,25 +22,34 @@ _LISTS: Final = ("prefixItems", "anyOf", "oneOf")
 _SINGLES: Final = ("items", "additionalProperties")
 
 
-def _close(schema: Any, definitions: bool) -> Any:
-    if not isinstance(schema, dict):
-        return schema
-    closed = dict(schema)
-    for key in _MAPS:
-        members = closed.get(key)
-        if isinstance(members, dict) and (definitions or key != "$defs"):
-            closed[key] = {name: _close(item, definitions) for name, item in members.items()}
-    for key in _LISTS:
-        branches = closed.get(key)
-        if isinstance(branches, list) and (key == "prefixItems" or "properties" not in closed):
-            closed[key] = [_close(item, definitions) for item in branches]
-    for key in _SINGLES:
-        if isinstance(closed.get(key), dict):
-            closed[key] = _close(closed[key], definitions)
-    plain = isinstance(closed.get("properties"), dict) and _COMPOSED.isdisjoint(closed)
-    if plain and "additionalProperties" not in closed:
-        closed["additionalProperties"] = False
-    return closed
+class _Closer:
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._root = root
+
+    @cached_property
+    def _definitions(self) -> bool:
+        """True when definitions may be closed. Asked only of a schema that has some."""
+        return not _composes(self._root)
+
+    def close(self, schema: Any) -> Any:
+        if not isinstance(schema, dict):
+            return schema
+        closed = dict(schema)
+        for key in _MAPS:
+            members = closed.get(key)
+            if isinstance(members, dict) and (key != "$defs" or self._definitions):
+                closed[key] = {name: self.close(item) for name, item in members.items()}
+        for key in _LISTS:
+            branches = closed.get(key)
+            if isinstance(branches, list) and (key == "prefixItems" or "properties" not in closed):
+                closed[key] = [self.close(item) for item in branches]
+        for key in _SINGLES:
+            if isinstance(closed.get(key), dict):
+                closed[key] = self.close(closed[key])
+        plain = isinstance(closed.get("properties"), dict) and _COMPOSED.isdisjoint(closed)
+        if plain and "additionalProperties" not in closed:
+            closed["additionalProperties"] = False
+        return closed
 
 
 def _composes(schema: Any) -> bool:

@@ -60,7 +60,7 @@ def _check_names(contract: Contract, where: str) -> None:
         "replaced_by": () if contract.replaced_by is None else (contract.replaced_by,),
         "side_effects.compensating_action": () if action is None else (action,),
         "probe.tool": () if contract.probe is None else (contract.probe.tool,),
-        "group": (contract.group,),
+        "group": () if f"{contract.name}.".startswith(f"{contract.group}.") else (contract.group,),
     }
     for label, names in tools.items():
         for name in names:

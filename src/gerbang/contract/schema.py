@@ -63,7 +63,7 @@ def compile_schema(schema: dict[str, Any], origin: str) -> Validator:
         raise ContractError(f"{origin}: the JSON Schema cannot be used: {reason}") from None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def _compile(text: bytes) -> Validator:
     schema = orjson.loads(text)
     validator: Validator = jsonschema_rs.Draft202012Validator(

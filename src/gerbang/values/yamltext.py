@@ -26,6 +26,7 @@ _ADVICE: Final = {
 _INT: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _FLOAT: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)?\.[0-9]*(?:[eE][-+]?[0-9]+)?")
 _TRUE: Final = re.compile(r"(?i:true|false)")
+_MAX_KNOWN: Final = 40
 _NONE: Final = object()
 
 
@@ -94,6 +95,7 @@ class _Builder:
             yaml.MappingStartEvent,
             (yaml.MappingEndEvent, yaml.SequenceEndEvent),
         )
+        known = self._known
         above: list[tuple[Any, Any]] = []  # containers that are open, with the key that waits in each
         inside: Any = None
         key: Any = _NONE
@@ -103,7 +105,11 @@ class _Builder:
             if kind is scalar:
                 if event.tag is not None or event.anchor is not None:
                     self._refuse(event)
-                value = event.value if event.style else self._plain(event)
+                value = event.value
+                if not event.style:
+                    word, value = value, known.get(value, _NONE)
+                    if value is _NONE:
+                        value = self._plain(event, word)
             elif kind in ends:
                 value, (inside, key) = inside, above.pop()
             else:
@@ -133,15 +139,13 @@ class _Builder:
             raise self._wrong(event, f"the key {key[:80]!r} stands here twice")
         return key
 
-    def _plain(self, event: Any) -> Any:
-        """Return what an unquoted word says."""
-        word: str = event.value
-        value = self._known.get(word, _NONE)
-        if value is _NONE:
-            tag = next((tag for tag, pattern in self._readings.get(word[:1], ()) if pattern.match(word)), "")
-            value = self._read(event, word, tag.removeprefix(_TAG))
-            if len(word) < 40:
-                self._known[word] = value
+    def _plain(self, event: Any, word: str) -> Any:
+        """Return what an unquoted word says, and remember it."""
+        readings = self._readings.get(word[:1], ())
+        tag = next((tag for tag, pattern in readings if pattern.match(word)), "")
+        value = self._read(event, word, tag.removeprefix(_TAG))
+        if len(word) < _MAX_KNOWN:
+            self._known[word] = value
         return value
 
     def _read(self, event: Any, word: str, kind: str) -> Any:
