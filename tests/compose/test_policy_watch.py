@@ -108,6 +108,22 @@ def test_files_are_followed_while_decisions_are_made(tmp_path: Path) -> None:
     asyncio.run(work())
 
 
+def test_a_callback_that_raises_ends_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(old: str, new: str) -> None:
+        raise RuntimeError("not my day")
+
+    async def work() -> None:
+        path = written(tmp_path / "p.yaml", "deny")
+        async with Policy.watch(path, poll_s=_POLL_S, on_swap=fail) as policy:
+            written(tmp_path / "new", "ask").replace(path)
+            await until(lambda: policy.decide(CALL).decision == "ask")
+            written(tmp_path / "new", "allow").replace(path)
+            await until(lambda: policy.decide(CALL).decision == "allow")
+
+    asyncio.run(work())
+    assert "could not be followed" in caplog.text
+
+
 def test_a_folder_is_followed(tmp_path: Path) -> None:
     async def work() -> None:
         written(tmp_path / "a.yaml", "allow")

@@ -138,18 +138,29 @@ class Watched(Generic[P]):
         seen = self._mark
         while True:
             await asyncio.sleep(self._poll_s)
-            before, seen = seen, await asyncio.to_thread(self._look)
-            if seen == self._mark or seen != before:
-                continue  # nothing new, or still being written
-            self._mark = seen
-            loaded: P | PolicyError = await asyncio.to_thread(self._read_or_say)
-            if isinstance(loaded, PolicyError):
-                self._refuse(loaded)
-            elif seen != await asyncio.to_thread(self._look):
-                self._mark = ()  # changed while it was read: look again
-                self._retire(loaded)
-            else:
-                self._swap(loaded)
+            try:
+                seen = await self._follow(seen)
+            except Exception as error:  # a callback that raised, say: whoever watches goes on watching
+                self._fault = f"following {self._path} failed: {type(error).__name__}"
+                _LOG.exception(
+                    "The policy %s could not be followed; %s is in force.", self._path, self.version
+                )
+
+    async def _follow(self, before: _Mark) -> _Mark:
+        """Look once, and take a change whose files stayed as they were since the look before."""
+        seen = await asyncio.to_thread(self._look)
+        if seen == self._mark or seen != before:
+            return seen  # nothing new, or still being written
+        self._mark = seen
+        loaded: P | PolicyError = await asyncio.to_thread(self._read_or_say)
+        if isinstance(loaded, PolicyError):
+            self._refuse(loaded)
+        elif seen != await asyncio.to_thread(self._look):
+            self._mark = ()  # changed while it was read: look again
+            self._retire(loaded)
+        else:
+            self._swap(loaded)
+        return seen
 
     def _look(self) -> _Mark:
         """Return what tells one state of the files from another."""
