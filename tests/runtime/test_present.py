@@ -6,10 +6,12 @@ import msgspec
 import pytest
 
 import gerbang as g
+from gerbang import parse
 from gerbang.loop.profile import PROFILES, profile_named
+from gerbang.runtime import refusals
 from gerbang.runtime.present import show_error
 from gerbang.values.failure import OWN_WORDS
-from gerbang.values.sentences import field, said
+from gerbang.values.sentences import field, in_language, said
 from tests.compose.runs import ask
 from tests.runtime.street import run
 
@@ -154,3 +156,39 @@ def test_a_model_is_answered_in_the_language_of_its_agent(lang: str) -> None:
     assert told[1]["fix"] == [{"op": "move", "from": "/priorty", "path": "/priority"}]
     english = [call.error.message for call in result.calls if call.error is not None]
     assert english[0] == "There is no tool called 'mail.drafts.v1'.", "a program goes by one language"
+
+
+UNREAD = [
+    (
+        "hermes",
+        '<tool_call>\n{"name": "a", "arguments": {"b" 1}}\n</tool_call>',
+        "Argumennya bukan JSON yang sah (titik dua sesudah kunci tidak ada).",
+    ),
+    (
+        "hermes",
+        '<tool_call>\n{"name": "a", "argu',
+        "Jawaban berakhir di tengah panggilan ini, jadi tidak dijalankan.",
+    ),
+    (
+        "tool_use",
+        '<tool_use>{"name": "a", "arguments": "ls"}</tool_use>',
+        "Ini bukan bentuk panggilan (argumennya teks biasa, bukan objek).",
+    ),
+    (
+        "hermes",
+        '<tool_call>\n{"name": "a", "arguments": {"b": 1, "b": 2}}\n</tool_call>',
+        "Panggilan ini dapat dibaca dengan dua cara "
+        "(sebuah kunci ditulis dua kali dengan dua nilai berbeda).",
+    ),
+]
+
+
+@pytest.mark.parametrize(("dialect", "text", "indonesian"), UNREAD)
+def test_a_call_that_cannot_be_read(dialect: str, text: str, indonesian: str) -> None:
+    (fault,) = parse.parse(text, dialect).faults
+    error = refusals.unreadable(fault.code, fault.message)
+    assert error.message == fault.message, "English as the reader said it"
+    told = in_language(error, "id")
+    assert told.message == indonesian
+    assert told.suggested_fix
+    assert (told.error_type, told.error_code, told.recoverable) == ("parse_error", fault.code, True)

@@ -14,6 +14,7 @@ from gerbang.ports import ApprovalAnswer
 from gerbang.values import CallError, Principal, Proposal
 from gerbang.values.canonical import NotCanonical, canonical
 from gerbang.values.record import ApprovalRow
+from gerbang.values.sentences import said
 from gerbang.values.text import clean_text
 
 _SAID_CHARS: Final = 500
@@ -64,11 +65,7 @@ def edit(
     asked = arguments_of(approval.arguments)
     moved = [name for name in entry.contract.natural_key if asked.get(name) != call.arguments.get(name)]
     if moved:
-        return CallError(
-            "validation_error",
-            "IDENTITY_CHANGED",
-            f"An edit may not change {', '.join(moved)}: it names the effect. Refuse this call instead.",
-        )
+        return said("validation_error", "IDENTITY_CHANGED", {"names": ", ".join(moved)})
     bound = binding(
         key=approval.key,
         arguments=call.canonical,
