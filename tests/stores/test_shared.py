@@ -1,9 +1,16 @@
 """One store, several processes: what one sets holds for every commit of the others that follows."""
 
 import asyncio
+import contextlib
+import sqlite3
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import psycopg
+import pytest
+
+from gerbang.adapters.stores import checks
 from gerbang.values.record import Batch, Spend, Take
 
 from .helpers import CHILD_S, a_run, approval, child, event, opened, run
@@ -57,6 +64,36 @@ def test_limits_are_counted_together(shared: str) -> None:
             assert await one.spent("c", None) == await other.spent("c", None) == 70
 
     run(work())
+
+
+def test_limits_that_say_nothing_are_removed(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "PRUNE_EVERY", 5)
+
+    def rows() -> tuple[int, int]:
+        with contextlib.closing(connected(shared)) as database:
+            counts = [
+                database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+                for table in ("rates", "spends")
+            ]
+        return counts[0], counts[1]
+
+    async def work() -> None:
+        async with opened(shared) as store:
+            for n in range(20):
+                short = Batch(takes=(Take(f"k{n}", 1e-3, 1),), spends=(Spend(f"k{n}", 1e-3, 1, 1),))
+                assert (await store.commit(short)).written
+                await asyncio.sleep(0.002)
+            await store.commit(Batch(spends=(Spend("ever", None, 1, 1), Spend("long", 1e6, 1, 1))))
+            assert max(rows()) <= 7
+            assert await store.spent("ever", None) == await store.spent("long", 1e6) == 1
+
+    run(work())
+
+
+def connected(url: str) -> Any:
+    if url.startswith("sqlite:"):
+        return sqlite3.connect(url.removeprefix("sqlite:"))
+    return psycopg.connect(f"{url}&options=-csearch_path%3Dgerbang")
 
 
 def test_processes_that_contend_for_everything(shared: str) -> None:

@@ -12,6 +12,8 @@ from gerbang.values.record import Committed, Hold, Kill, Lease, Limited, Pin, Sp
 
 KEPT: Final = 8192
 """Rows that are kept in memory of a store that has them on disk."""
+PRUNE_EVERY: Final = 4096
+"""Transactions that draw on limits between two removals of rows that say no more than their absence."""
 _SLACK: Final = 1e-9  # sums of fractions: three times 0.1 is not more than 0.3
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import psycopg
 
+from gerbang.adapters.stores import checks as limits
 from gerbang.adapters.stores import pg_statements as statements
 from gerbang.adapters.stores.pg_columns import columns, received, texts
 from gerbang.adapters.stores.pg_connection import Address, Connection
@@ -45,6 +46,7 @@ class PgGroup:
         self._address = address
         self._session = Session(address, patience_s)
         self._heads = PgHeads()
+        self._drawn = 0
 
     def write(self, group: Sequence[Prepared]) -> list[Committed]:
         """Write all batches that nothing stands against and commit them together.
@@ -169,6 +171,11 @@ class PgGroup:
             ledger.write_out(connection)
             checks.write_out(connection)
             rows.write(connection)
+            if checks.told is not None:
+                self._drawn += 1
+                if self._drawn % limits.PRUNE_EVERY == 0:
+                    connection.execute(statements.FULL_RATES, (checks.told,))
+                    connection.execute(statements.PAST_SPENDS, (checks.told,))
         ledger.check()
         return answers
 

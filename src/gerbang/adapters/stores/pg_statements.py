@@ -126,6 +126,14 @@ LOCK_SPENDS: Final = (
     "SELECT key, span, began, amount FROM gerbang.spends WHERE (key, span) IN "
     "(SELECT * FROM unnest(%b::text[], %b::bigint[])) ORDER BY key, span FOR UPDATE"
 )
+FULL_RATES: Final = (
+    "DELETE FROM gerbang.rates WHERE key IN (SELECT key FROM gerbang.rates "
+    "WHERE full_at < %b::bigint LIMIT 100000 FOR UPDATE SKIP LOCKED)"
+)
+PAST_SPENDS: Final = (
+    "DELETE FROM gerbang.spends WHERE (key, span) IN (SELECT key, span FROM gerbang.spends "
+    "WHERE span > 0 AND began + span < %b::bigint LIMIT 100000 FOR UPDATE SKIP LOCKED)"
+)
 NOW: Final = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 GET_TARGETS: Final = "SELECT target FROM gerbang.kills"
 GET_KILLS: Final = f"SELECT {_KILL} FROM gerbang.kills"  # noqa: S608

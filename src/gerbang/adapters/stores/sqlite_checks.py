@@ -75,5 +75,11 @@ def write_out(checks: Checks, connection: sqlite3.Connection) -> None:
     checks.settle()
 
 
+def prune(now: int, connection: sqlite3.Connection) -> None:
+    """Remove limits that are full and budgets of windows that are past."""
+    connection.execute(statements.FULL_RATES, (now,))
+    connection.execute(statements.PAST_SPENDS, (now,))
+
+
 def _values(lease: Lease) -> tuple[str, str, int, float]:
     return lease.run_id, lease.holder, lease.fence, lease.expires_at

@@ -3,10 +3,10 @@
 import sqlite3
 from collections.abc import Sequence
 
-from gerbang.adapters.stores import statements
+from gerbang.adapters.stores import checks, statements
 from gerbang.adapters.stores.checks import KEPT, Checks
 from gerbang.adapters.stores.prepared import KEY, Params, Prepared
-from gerbang.adapters.stores.sqlite_checks import FileSource, write_out
+from gerbang.adapters.stores.sqlite_checks import FileSource, prune, write_out
 from gerbang.adapters.stores.sqlite_fault import is_busy, translate
 from gerbang.adapters.stores.sqlite_heads import Heads
 from gerbang.adapters.stores.store_clock import StoreClock
@@ -34,6 +34,7 @@ class GroupWriter:
         self._timeout_s = timeout_s
         self._heads = Heads(connection)
         self._checks = Checks(FileSource(connection), clock or StoreClock(), KEPT)
+        self._drawn = 0
 
     def write(self, group: Sequence[Prepared]) -> list[Committed]:
         """Write all batches that nothing stands against and commit them together.
@@ -64,6 +65,10 @@ class GroupWriter:
             if self._heads.refresh():
                 self._checks.forget()
             committed = writing.write(group)
+            if self._checks.told is not None:
+                self._drawn += 1
+                if self._drawn % checks.PRUNE_EVERY == 0:
+                    prune(self._checks.told, connection)
             connection.execute("COMMIT")
         except BaseException:
             self._heads.forget()  # they may be ahead of what is in the file
@@ -77,10 +82,10 @@ class GroupWriter:
 class _Together:
     """One transaction in the making, for the usual case that every claimed key is new."""
 
-    def __init__(self, connection: sqlite3.Connection, heads: Heads, checks: Checks) -> None:
+    def __init__(self, connection: sqlite3.Connection, heads: Heads, known: Checks) -> None:
         self._connection = connection
         self._heads = heads
-        self._checks = checks
+        self._checks = known
         self._calls: list[Params] = []
         self._runs: list[Params] = []
         self._answers: list[Params] = []

@@ -86,6 +86,8 @@ SPENT: Final = (
     "INSERT INTO spends VALUES (?, ?, ?, ?) "
     "ON CONFLICT (key, span) DO UPDATE SET began = excluded.began, amount = excluded.amount"
 )
+FULL_RATES: Final = "DELETE FROM rates WHERE full_at < ?"
+PAST_SPENDS: Final = "DELETE FROM spends WHERE span > 0 AND began + span < ?"
 
 
 def get_runs(*, tenant: bool, state: bool, before: bool) -> str:
