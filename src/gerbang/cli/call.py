@@ -11,6 +11,7 @@ from gerbang.cli.exits import Exit, for_status
 from gerbang.cli.json_text import read_object
 from gerbang.cli.narrate import Narrator
 from gerbang.cli.running import run_interruptible
+from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.cli.standard_input import read_all
 from gerbang.config import Settings
@@ -34,6 +35,9 @@ def call(
     lang: options.Lang = None,
     store: options.Store = None,
     config: options.Config = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen and why; run and record nothing.")
+    ] = False,
     json: options.Json = False,
 ) -> int:
     """Call one tool through the gate and print what came back."""
@@ -41,6 +45,8 @@ def call(
         config, workspace=workspace, knowledge=knowledge, policy=policy, lang=lang, store=store
     )
     text = read_all(MAX_ARGUMENT_BYTES, "The arguments") if arguments == "-" else arguments
+    if dry_run:
+        return run_interruptible(_dry_run(chosen, tool, read_object(text), python or [], as_json=json))
     return run_interruptible(_call(chosen, tool, read_object(text), python or [], as_json=json))
 
 
@@ -56,3 +62,23 @@ async def _call(
     else:
         Narrator(screen).result_only(result)
     return for_status(result.status)
+
+
+async def _dry_run(
+    settings: Settings, tool: str, arguments: dict[str, object], extra: list[str], *, as_json: bool
+) -> Exit:
+    screen = Screen.standard()
+    with contextlib.redirect_stdout(sys.stderr):  # what a tool prints is no part of the answer
+        async with street.gateway(settings, screen, extra) as gate:
+            would = await gate.dry_run(tool, arguments)
+    if as_json:
+        screen.document(would.as_dict())
+    else:
+        reasons = ", ".join(would.decision.reasons)
+        screen.line(f"Decision: {one_line(would.decision.decision)} ({one_line(reasons)})")
+        if would.error is not None:
+            screen.line(printable(f"{would.error.message} {would.error.suggested_fix}"))
+        for line in printable(would.preview).splitlines():
+            screen.line(line)
+        screen.line("Nothing was run.")
+    return Exit.FAILED if would.decision.decision == "deny" else Exit.DONE

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gerbang.adapters.clock import SystemClock
+from gerbang.compose.controls import Controls
 from gerbang.compose.given import OMITTED, open_secrets, open_store, policy_of, propose, read_risk
 from gerbang.compose.people import People
 from gerbang.compose.runs import CallerRuns, check_place
@@ -27,6 +28,7 @@ from gerbang.runtime.admission import Admission
 from gerbang.runtime.approvals import Approvals
 from gerbang.runtime.batching import run_batch
 from gerbang.runtime.dispatch import Dispatch
+from gerbang.runtime.events import DryRun
 from gerbang.runtime.executor import Executor
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.leases import TTL_S, Leases
@@ -49,10 +51,10 @@ from gerbang.values import (
     StepId,
 )
 from gerbang.values.limit import Limit, Limits
-from gerbang.values.record import ApprovalRow, Batch, Kill, RunRow, RunState
+from gerbang.values.record import Batch, RunRow, RunState
 
 
-class Gateway:
+class Gateway(Controls):
     """Takes calls, gives results. Use as `async with Gateway(tools=[...]) as gate`.
 
     `tools` are tools made by `@gerbang.tool` (or any object with `contract` and the Tool port).
@@ -254,6 +256,25 @@ class Gateway:
         )
         return self.gate.decide(session, propose(session, tool, arguments, step_id, 0))
 
+    async def dry_run(
+        self,
+        tool: str,
+        arguments: dict[str, Any] | str,
+        *,
+        principal: Principal | None = None,
+        purpose: str | None = None,
+        intent: str | None = None,
+        state: str | None = None,
+    ) -> DryRun:
+        """Say what a call would do: the decision, its error, and what an approver would be shown.
+
+        Unlike `decide` it looks up all that validators and policy ask for. Runs and records nothing.
+        """
+        who = principal or LOCAL
+        check_place(who, None, 1, None, purpose, intent)
+        session = self.session("dry", principal=who, purpose=purpose, intent=intent, state=state)
+        return await self.gate.dry_run(session, propose(session, tool, arguments, 1, 0))
+
     def tools(
         self,
         *,
@@ -267,50 +288,6 @@ class Gateway:
         `intent` and `state` are words of the embedding program that contracts are exposed by.
         """
         return [entry.contract for entry in self._subset(principal or LOCAL, intent, state)]
-
-    async def approve_tool(self, name: str, *, by: Principal) -> None:
-        """Approve the definition of a tool from a pinned source (a file read with `pin=True`, a server) as it
-        is now; runs that begin from here on may call it. Raises UsageError for a tool that needs none.
-        """
-        _ = self.gate
-        await self._toolbox.approve(self.store, name, by.user, self.clock.now())
-        self._people = People(self.store, self.clock, self.catalogue, self.policy)
-
-    async def approve(
-        self, approval_id: str, *, by: Principal, arguments: dict[str, Any] | None = None
-    ) -> ApprovalRow:
-        """Grant a pending request; the call runs when it is made again, or its run is resumed.
-
-        `arguments` replaces the call's arguments; they pass the whole gate again. Raises UsageError for
-        an unknown id, a request of another tenant, or one that was decided before.
-        """
-        _ = self.gate
-        return await self._people.approve(approval_id, by, arguments)
-
-    async def refuse(self, approval_id: str, *, by: Principal, reason: str = "") -> ApprovalRow:
-        """Refuse a pending request; the model is told. Raises UsageError like `approve`."""
-        _ = self.gate
-        return await self._people.refuse(approval_id, by, str(reason))
-
-    def kill(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
-        """Turn a kill switch on: `all`, `tool:NAME`, `group:NAME` or `tenant:NAME`. It beats every policy.
-
-        In this process it holds from the return on; in every process that shares the store from the moment
-        that the returned future is done, which may be awaited. Raises UsageError, and StoreError by the
-        future: the switch then holds in this process only.
-        """
-        _ = self.gate
-        return self._switches.kill(target, by or LOCAL, reason)
-
-    def revive(self, target: str, *, by: Principal | None = None) -> "asyncio.Future[None]":
-        """Turn a kill switch off again; the returned future is done when that is on record."""
-        _ = self.gate
-        return self._switches.revive(target, by or LOCAL)
-
-    async def kills(self) -> list[Kill]:
-        """Return the kill switches that are on."""
-        _ = self.gate
-        return await self._switches.refresh()
 
     def session(
         self,

@@ -28,6 +28,7 @@ class Texts(Struct, frozen=True, gc=False):
     denied: str = "Everything that was asked for was refused."
     results: str = "Results:"
     pending_result: str = "This call waits for a person's approval. It has not run."
+    dry_run: str = "Nothing was done: this is what the call would do."
     happened: str = "The service gave no answer, but the call has taken effect. It must not be made again."
     lang: Lang = "en"
 
@@ -40,6 +41,7 @@ _ID: Final[dict[str, Any]] = {
     "model_error": "Model tidak memberi jawaban.",
     "denied": "Semua yang diminta ditolak.",
     "results": "Hasil:",
+    "dry_run": "Tidak ada yang dilakukan: inilah yang akan dilakukan panggilan ini.",
     "happened": "Layanan tidak menjawab, tetapi panggilan sudah berlaku. Jangan diulang.",
     "pending_result": "Panggilan ini menunggu persetujuan. Belum dijalankan.",
 }

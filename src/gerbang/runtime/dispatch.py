@@ -18,9 +18,10 @@ from gerbang.runtime.approvals import Verdict
 from gerbang.runtime.breaker import Breakers
 from gerbang.runtime.executor import Execution, Executor
 from gerbang.runtime.records import Records
+from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Refusal, Ticket
-from gerbang.values import CallError, Outcome, Result
+from gerbang.values import CallError, Outcome, Result, ValidCall
 from gerbang.values.record import CallRow, RunState
 
 
@@ -37,6 +38,7 @@ class Dispatch:
     def __init__(self, *, executor: Executor, records: Records, admission: Admission, clock: Clock) -> None:
         self._executor = executor
         self._records = records
+        self._resolutions = Resolutions(records, clock)
         self._admission = admission
         self._clock = clock
         self._breakers = Breakers()
@@ -86,6 +88,10 @@ class Dispatch:
             raise cancelled
         return result
 
+    async def preview(self, call: ValidCall) -> str | None:
+        """Return what the tool itself says that the call would do."""
+        return await self._executor.preview(call)
+
     async def _attempts(
         self,
         session: RunSession,
@@ -126,7 +132,7 @@ class Dispatch:
             execution = self._executor.late_result(late, ticket.entry)
             if execution is not None:
                 with contextlib.suppress(StoreError):  # closed meanwhile: UNCERTAIN stands
-                    await self._records.resolved(session, ticket, row, execution)
+                    await self._resolutions.resolved(session, ticket, row, execution)
 
         def back(_: object) -> None:
             if self._closed:

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from gerbang.values import Decision, Result
+from gerbang.values import CallError, Decision, Result
 
 
 class AnswerDelta(Struct, frozen=True, gc=False):
@@ -26,6 +26,22 @@ class ToolCalled(Struct, frozen=True, gc=False):
     call_id: str
     tool: str
     arguments: dict[str, Any] | None
+
+
+class DryRun(Struct, frozen=True, gc=False):
+    """What would happen to a call: the decision, the error it would get, what an approver would be shown."""
+
+    decision: Decision
+    error: CallError | None = None
+    preview: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "decision": self.decision.as_dict(),
+            "error": None if self.error is None else self.error.as_dict(),
+            "preview": self.preview,
+        }
 
 
 class Decided(Struct, frozen=True, gc=False):

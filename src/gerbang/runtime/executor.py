@@ -1,6 +1,7 @@
 """Running a tool: the one place where effects happen, opened by a grant, closed by a time-out."""
 
 import asyncio
+import inspect
 import logging
 import re
 import secrets
@@ -22,12 +23,14 @@ from gerbang.runtime.body import Body, CancelledInside, TimeUp
 from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.output import Output, output_error, read_output
 from gerbang.runtime.threads import SyncPool, TooManyLate
-from gerbang.values import CallError, Effect, Outcome
+from gerbang.values import CallError, Effect, Outcome, ValidCall
 from gerbang.values.failure import ERROR_TYPES, OWN_WORDS
 from gerbang.values.sentences import said
 from gerbang.values.text import clean_text
 
 _LOGGED_FRAMES = 8
+_PREVIEW_S = 10.0
+_PREVIEW_CHARS = 20_000
 _LOG = logging.getLogger("gerbang.tools")
 _CODE = re.compile("[A-Z][A-Z0-9_]{0,63}")
 
@@ -104,6 +107,30 @@ class Executor:
         self._pool.abandon(work)
         if on_late is not None and not read and not work.done():
             on_late(work)
+
+    async def preview(self, call: ValidCall) -> str | None:
+        """Return what the tool itself says that the call would do; None when it says nothing of the kind.
+
+        Nothing is run but the tool's own previewer, which has no secrets and no grant.
+        """
+        function = getattr(self._tools[call.contract.name], "previewer", None)
+        if function is None:
+            return None
+        arguments = dict(call.arguments)
+        try:
+            async with asyncio.timeout(_PREVIEW_S):
+                if inspect.iscoroutinefunction(function):
+                    said = await function(**arguments)
+                else:
+                    work = self._pool.submit(lambda: function(**arguments))
+                    said = await asyncio.shield(work)
+        except Exception:  # whatever it trips over, the call can still be looked at by its arguments
+            return "The tool could not say what would happen."
+        output = read_output(said)
+        if isinstance(output, str):
+            return "The tool could not say what would happen."
+        text = output.value if isinstance(output.value, str) else output.text.decode()
+        return clean_text(redact(text[:_PREVIEW_CHARS]))
 
     def late_result(self, work: "asyncio.Future[Any]", entry: Entry) -> Execution | None:
         """Return what abandoned work came to in the end; None when its effect is still not known."""

@@ -11,17 +11,20 @@ from msgspec.structs import replace
 
 from gerbang.approval.grant import AuthorisedCall, authorise
 from gerbang.contract.check import check
-from gerbang.errors import UsageError
+from gerbang.errors import PolicyError, UsageError
+from gerbang.policy.obligations import read_obligations
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.admission import Admission
 from gerbang.runtime.approvals import Approvals, Verdict
 from gerbang.runtime.dispatch import Dispatch, Stopped
-from gerbang.runtime.events import Decided
+from gerbang.runtime.events import Decided, DryRun
 from gerbang.runtime.lost import Lost
 from gerbang.runtime.present import show_error
+from gerbang.runtime.preview import preview, visible
 from gerbang.runtime.records import Records
 from gerbang.runtime.requests import arguments_of
+from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.values import CallContext, CallError, Decision, Proposal, Result
@@ -50,6 +53,7 @@ class Gate:
         self._approvals = approvals
         self._clock = clock
         self._records = records
+        self._resolutions = Resolutions(records, clock)
         self._lost = Lost(self, store, records, approvals, clock)
         self._closing = False
         self._owners: dict[str, asyncio.Task[Any] | None] = {}
@@ -77,6 +81,10 @@ class Gate:
             session.emit(Decided(proposal.call_id, proposal.name, ticket.decision))
         if isinstance(ticket, Refusal):
             return await self._refuse(session, proposal, ticket.error, decision=ticket.decision)
+        if ticket.decision.obligations:
+            answered = await self._obliged(session, ticket)
+            if answered is not None:
+                return answered
         refused = self._count(session, ticket)
         if refused is not None:
             return await self._refuse(session, proposal, refused, ticket)
@@ -93,6 +101,44 @@ class Gate:
             for waiter in self._inflight.pop(ticket.key):
                 if not waiter.done():
                     waiter.set_result(None)
+
+    async def dry_run(self, session: RunSession, proposal: Proposal) -> DryRun:
+        """Say what would happen to the proposal, looking up what is needed. Runs and records nothing."""
+        admitted = await self.admission.admit(session, proposal, None)
+        if isinstance(admitted, Refusal):
+            decision = admitted.decision or Decision(
+                "deny", (admitted.error.error_code,), None, self.admission.version
+            )
+            return DryRun(decision, admitted.error)
+        return DryRun(admitted.decision, None, await self._preview(admitted))
+
+    async def _preview(self, ticket: Ticket) -> str:
+        own = await self._dispatcher.preview(ticket.call)
+        text = preview(ticket.call.contract, ticket.call.arguments, ticket.decision)
+        return text if own is None else f"{text}\nIt would: {visible(own)}"
+
+    async def _obliged(self, session: RunSession, ticket: Ticket) -> Result | None:
+        """See to the duties that come with a decision. A result: the call is answered by it."""
+        proposal, decision = ticket.call.proposal, ticket.decision
+        try:
+            duties = {duty.name for duty in read_obligations(decision.obligations)}
+        except PolicyError:  # what nobody knows cannot be honoured
+            unknown = replace(decision, decision="deny", reasons=("POLICY_ERROR", *decision.reasons))
+            return await self._refuse(session, proposal, refusals.denied(unknown), decision=unknown)
+        if "dry_run" not in duties or decision.decision != "allow":
+            return None
+        text = await self._preview(ticket)
+        result = Result(
+            status="ok",
+            tool=ticket.call.contract.name,
+            run_id=session.run_id,
+            step_id=proposal.step_id,
+            call_id=proposal.call_id,
+            value={"dry_run": True, "preview": text},
+            for_model=f"{session.texts.dry_run}\n{text}",
+            decision=decision,
+        )
+        return await self._resolutions.previewed(session, ticket, result)
 
     async def _first(self, session: RunSession, ticket: Ticket, waiting: Waiting | None = None) -> Result:
         """Take a call on whose key nothing else in this process works."""

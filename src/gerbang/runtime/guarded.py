@@ -65,6 +65,7 @@ class GuardedTool:
         self._secrets = secrets
         self._pool = pool
         self.blocking = tool.blocking
+        self.previewer = getattr(tool, "previewer", None)  # without secrets: nothing is sent
 
     async def invoke(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
         """Run a coroutine tool. A keyring or a locked file may take its time: it is asked in a thread."""

@@ -171,7 +171,7 @@ class Records:
         """Record the outcome and return the call's result."""
         call, outcome, output = ticket.call, execution.outcome, execution.output
         contract, proposal = call.contract, call.proposal
-        taint, shown = self._show(session, ticket, outcome, output)
+        taint, shown = self.show(session, ticket, outcome, output)
         if verdict is not None and verdict.edited_note:
             shown = f"{verdict.edited_note}\n{shown}"
         now = self._clock.now()
@@ -224,32 +224,6 @@ class Records:
             )
         return result
 
-    async def resolved(
-        self, session: RunSession, ticket: "Ticket", row: CallRow, execution: Execution
-    ) -> None:
-        """Record what became of a call whose fate was not known."""
-        happened = execution.outcome.state == "SUCCEEDED"
-        what = LedgerEvent.LEARN_HAPPENED if happened else LedgerEvent.LEARN_NOT_HAPPENED
-        state = advance(CallState.UNCERTAIN, what)
-        error, output, now = execution.outcome.error, execution.output, self._clock.now()
-        stored = b"" if output is None else output.text
-        if error is not None:
-            stored = stored_error(error)
-        _, shown = self._show(session, ticket, execution.outcome, output)
-        done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
-        body = refused_body(
-            session.principal,
-            ticket.call.proposal,
-            state=state,
-            attempt=row.attempt,
-            status="success" if error is None else "error",
-            finished_at=now,
-            output_bytes=len(stored),
-        )
-        await self._through(
-            session, Batch(calls=[done], events=[event("call.resolved", session.run_id, body)])
-        )
-
     async def ending(self, session: RunSession, batch: Batch, result: Result) -> Result:
         """Write the record that ends a call, and return its result with the record's id.
 
@@ -258,7 +232,7 @@ class Records:
         """
         session.ended[result.call_id] = result
         try:
-            committed = await self._through(session, batch)
+            committed = await self.through(session, batch)
         except StoreError:
             del session.ended[result.call_id]
             raise
@@ -266,7 +240,7 @@ class Records:
         session.ended[result.call_id] = result
         return result
 
-    async def _through(self, session: RunSession, batch: Batch) -> Committed:
+    async def through(self, session: RunSession, batch: Batch) -> Committed:
         """Commit an outcome: it is written whether or not somebody still waits for it."""
         if session.closing is not None:
             ended, session.closing = session.closing, None
@@ -280,9 +254,10 @@ class Records:
         session.memory.row = None
         return committed
 
-    def _show(
+    def show(
         self, session: RunSession, ticket: "Ticket", outcome: Outcome, output: Output | None
     ) -> tuple[Taint | None, str]:
+        """Return the taint of an outcome, and the text of it that the model sees."""
         contract = ticket.call.contract
         if outcome.error is not None or output is None:
             error = outcome.error or refusals.uncertain()
@@ -343,7 +318,7 @@ class Records:
         contract, proposal = ticket.call.contract, ticket.call.proposal
         output, error = read_stored(row.result)
         outcome = Outcome("SUCCEEDED", None if output is None else output.value, error)
-        taint, shown = self._show(session, ticket, outcome, output)
+        taint, shown = self.show(session, ticket, outcome, output)
         body = refused_body(
             session.principal,
             proposal,

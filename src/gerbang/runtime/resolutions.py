@@ -6,13 +6,14 @@ from msgspec.structs import replace
 from gerbang.ledger.machine import LedgerEvent, advance
 from gerbang.ports import Clock
 from gerbang.runtime import refusals
-from gerbang.runtime.bodies import event, refused_body
+from gerbang.runtime.bodies import event, refused_body, sha256, shown_input
+from gerbang.runtime.executor import Execution
 from gerbang.runtime.present import show_error
 from gerbang.runtime.records import Records, stored_error
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Ticket
 from gerbang.values import Result
-from gerbang.values.record import CallRow
+from gerbang.values.record import Batch, CallRow, CallState
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -100,4 +101,48 @@ class Resolutions:
         batch = session.batch()
         batch.calls.append(done)
         batch.events.append(event("call.resolved", session.run_id, body))
+        return await self._records.ending(session, batch, result)
+
+    async def resolved(self, session: RunSession, ticket: Ticket, row: CallRow, execution: Execution) -> None:
+        """Record what became of a call whose fate was not known."""
+        happened = execution.outcome.state == "SUCCEEDED"
+        what = LedgerEvent.LEARN_HAPPENED if happened else LedgerEvent.LEARN_NOT_HAPPENED
+        state = advance(CallState.UNCERTAIN, what)
+        error, output, now = execution.outcome.error, execution.output, self._clock.now()
+        stored = b"" if output is None else output.text
+        if error is not None:
+            stored = stored_error(error)
+        _, shown = self._records.show(session, ticket, execution.outcome, output)
+        done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
+        body = refused_body(
+            session.principal,
+            ticket.call.proposal,
+            state=state,
+            attempt=row.attempt,
+            status="success" if error is None else "error",
+            finished_at=now,
+            output_bytes=len(stored),
+        )
+        await self._records.through(
+            session, Batch(calls=[done], events=[event("call.resolved", session.run_id, body)])
+        )
+
+    async def previewed(self, session: RunSession, ticket: Ticket, result: Result) -> Result:
+        """Record that the call was only looked at, and return its result with the record's id."""
+        decision = ticket.decision
+        body = refused_body(
+            session.principal,
+            ticket.call.proposal,
+            risk_class=str(ticket.call.contract.risk),
+            input_hash=sha256(ticket.call.canonical),
+            input_redacted=shown_input(ticket.call),
+            policy_decision="dry_run",
+            reasons=decision.reasons,
+            rule=decision.rule,
+            policy_version=decision.policy_version,
+            status="success",
+            finished_at=self._clock.now(),
+        )
+        batch = session.batch()
+        batch.events.append(event("call.previewed", session.run_id, body))
         return await self._records.ending(session, batch, result)

@@ -50,6 +50,7 @@ class PythonTool(Generic[P, R]):
         self.declared = declared
         self.pinned = False
         self.blocking = not inspect.iscoroutinefunction(function)
+        self.previewer: Callable[..., Any] | None = None
         self._fill = signature.fill
         self._decode = signature.decode
 
@@ -60,6 +61,15 @@ class PythonTool(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<tool {self.contract.name}>"
+
+    def preview(self, function: Callable[P, Any]) -> Callable[P, Any]:
+        """Have a function of the same parameters say what a call would do (`@pay.preview`).
+
+        It returns a text or a JSON value, changes nothing, and may be a coroutine function. Dry runs and the
+        people who approve a call see it. It runs before the call is allowed.
+        """
+        self.previewer = function
+        return function
 
     def _bind(self, arguments: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
         bound = dict(arguments)

@@ -1,0 +1,72 @@
+"""What people do to a gateway that is open: decide requests, approve tools, turn kill switches."""
+
+import asyncio
+from typing import Any
+
+from gerbang.compose.people import People
+from gerbang.compose.toolbox import Toolbox
+from gerbang.ports import Clock, Policy, Store
+from gerbang.runtime.gate import Gate
+from gerbang.runtime.switches import Switches
+from gerbang.values import LOCAL, Principal
+from gerbang.values.record import ApprovalRow, Kill
+
+
+class Controls:
+    """The part of `Gateway` that is for people. Not used by itself."""
+
+    store: Store
+    clock: Clock
+    policy: Policy
+    _toolbox: Toolbox
+    _people: People
+    _switches: Switches
+
+    @property
+    def gate(self) -> Gate:
+        """The open gate."""
+        raise NotImplementedError
+
+    async def approve_tool(self, name: str, *, by: Principal) -> None:
+        """Approve the definition of a tool from a pinned source (a file read with `pin=True`, a server) as it
+        is now; runs that begin from here on may call it. Raises UsageError for a tool that needs none.
+        """
+        _ = self.gate
+        await self._toolbox.approve(self.store, name, by.user, self.clock.now())
+        self._people = People(self.store, self.clock, self._toolbox.catalogue, self.policy)
+
+    async def approve(
+        self, approval_id: str, *, by: Principal, arguments: dict[str, Any] | None = None
+    ) -> ApprovalRow:
+        """Grant a pending request; the call runs when it is made again, or its run is resumed.
+
+        `arguments` replaces the call's arguments; they pass the whole gate again. Raises UsageError for
+        an unknown id, a request of another tenant, or one that was decided before.
+        """
+        _ = self.gate
+        return await self._people.approve(approval_id, by, arguments)
+
+    async def refuse(self, approval_id: str, *, by: Principal, reason: str = "") -> ApprovalRow:
+        """Refuse a pending request; the model is told. Raises UsageError like `approve`."""
+        _ = self.gate
+        return await self._people.refuse(approval_id, by, str(reason))
+
+    def kill(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
+        """Turn a kill switch on: `all`, `tool:NAME`, `group:NAME` or `tenant:NAME`. It beats every policy.
+
+        In this process it holds from the return on; in every process that shares the store from the moment
+        that the returned future is done, which may be awaited. Raises UsageError, and StoreError by the
+        future: the switch then holds in this process only.
+        """
+        _ = self.gate
+        return self._switches.kill(target, by or LOCAL, reason)
+
+    def revive(self, target: str, *, by: Principal | None = None) -> "asyncio.Future[None]":
+        """Turn a kill switch off again; the returned future is done when that is on record."""
+        _ = self.gate
+        return self._switches.revive(target, by or LOCAL)
+
+    async def kills(self) -> list[Kill]:
+        """Return the kill switches that are on."""
+        _ = self.gate
+        return await self._switches.refresh()
