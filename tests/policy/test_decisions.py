@@ -307,3 +307,44 @@ def test_a_policy_is_named_by_its_content() -> None:
     assert policy(*RULES).version != policy(*RULES[1:]).version
     assert policy(*RULES).decide(document()).policy_version.startswith("sha256:")
     assert Policy.default().version != Policy.shipped("read-only").version
+
+
+def reckoned(
+    risk: RiskClass, matching: tuple[str, ...], default: str, auto: bool, fact: str | None, two: bool
+) -> str:
+    """The algebra of the page, written down once more: rules, else the default; then the floors."""
+    verdict = max(matching, key=RANK.__getitem__) if matching else default
+    if verdict != "allow":
+        return verdict
+    stated = {"transactional": ("money", "legal_record"), "destructive": ("irreversible",)}.get(str(risk), ())
+    floors = [
+        risk in FLOOR and not (auto and "allow" in matching),
+        fact is not None and fact not in stated,
+        two and "allow" in matching,
+    ]
+    return "ask" if any(floors) else "allow"
+
+
+@pytest.mark.parametrize("risk", list(RiskClass))
+def test_every_combination_of_rules_default_floors_facts_and_two_people(risk: RiskClass) -> None:
+    subsets = [c for n in range(4) for c in itertools.combinations(RANK, n)]
+    facts = [None, "money", "irreversible", "production"]
+    defaults = ["ask", "deny"] if risk in FLOOR else ["allow", "ask", "deny"]
+    for matching, default, auto, two in itertools.product(subsets, defaults, [False, True], [False, True]):
+        rules = [
+            rule(
+                d,
+                match={"tool": "box.open.v1"},
+                auto=auto and d == "allow",
+                obligations=["two_person"] if two and d == "allow" else [],
+            )
+            for d in matching
+        ]
+        compiled = policy(*rules, defaults={str(risk): default})
+        for fact in facts:
+            known = {} if fact is None else {fact: True}
+            got = compiled.decide(document(risk=risk, risk_facts=known))
+            want = reckoned(risk, matching, default, auto, fact, two)
+            assert got.decision == want, (matching, default, auto, two, fact)
+            rank = RANK[compiled.decide(document(risk=risk)).decision]
+            assert RANK[got.decision] >= rank  # a fact never lowers

@@ -1,6 +1,5 @@
 """Places in a policy: what an error message calls them, and how they are found again in the text."""
 
-import difflib
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -37,6 +36,8 @@ class Where:
 
     def unknown(self, what: str, name: object, known: Iterable[str]) -> MisplacedError:
         """Return the error for a name that is not among the known ones, with the nearest of them."""
+        import difflib  # only on the way to an error
+
         names = sorted(known)
         near = difflib.get_close_matches(str(name)[:_SHOWN], names, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
