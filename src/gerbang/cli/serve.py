@@ -126,7 +126,7 @@ def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str]) 
     definitions = street.file_tools(settings)
     if any(tool.contract.secrets for tool in [*tools, *definitions] if hasattr(tool, "contract")):
         kept.unlock()  # a person is asked for the passphrase now, not while a call runs
-    chosen = street.policy_of(settings)
+    chosen = street.policy_of(settings, kept)
     policy: dict[str, Any] = {} if chosen is None else {"policy": chosen}
 
     def gateway(offered: Sequence[Any], store: Store) -> Gateway:

@@ -16,6 +16,7 @@ from gerbang.cli.secrets import opened
 from gerbang.config import Settings
 from gerbang.errors import ConfigError
 from gerbang.packs import basics
+from gerbang.ports import Secrets
 
 _SQLITE: Final = "sqlite:"
 
@@ -61,14 +62,14 @@ def file_tools(settings: Settings) -> list[Any]:
     return list(load_tools(path, egress=settings.egress, timeout_s=settings.tool_timeout_secs))
 
 
-def policy_of(settings: Settings) -> Policy | None:
-    """Return the policy of the settings. None: the library's own default.
+def policy_of(settings: Settings, secrets: Secrets | None = None) -> Any:
+    """Return the policy of the settings, of any kind, to be closed with `aclose`. None: the library's own.
 
     Without one, the profile `voice` has the shipped policy of the same name: nobody is there to be asked,
     and the operator wrote down the tools of the file.
     """
     if settings.policy is not None:
-        return Policy.load(settings.policy)
+        return Policy.open(settings.policy, secrets=secrets)
     return Policy.shipped("voice") if settings.profile == "voice" else None
 
 
@@ -78,20 +79,22 @@ async def gateway(
 ) -> AsyncIterator[Gateway]:
     """Open a gateway by the settings. The person at the terminal approves, where there is one."""
     chosen: dict[str, Any] = {}
-    policy = policy_of(settings)
-    if policy is not None:
-        chosen["policy"] = policy
     chosen["secrets"] = kept = opened(settings.secrets)
     offered = [*tools(settings, extra), *file_tools(settings)]
     if store is None and any(tool.contract.secrets for tool in offered if hasattr(tool, "contract")):
         kept.unlock()  # a person is asked for the passphrase now, not while a call runs
-    async with Gateway(
-        tools=offered,
-        store=store or store_url(settings, create=True),
-        approver=TerminalApprover(screen),
-        **chosen,
-    ) as gate:
-        yield gate
+    async with contextlib.AsyncExitStack() as stack:
+        policy = policy_of(settings, kept)
+        if policy is not None:
+            chosen["policy"] = await stack.enter_async_context(policy)
+        yield await stack.enter_async_context(
+            Gateway(
+                tools=offered,
+                store=store or store_url(settings, create=True),
+                approver=TerminalApprover(screen),
+                **chosen,
+            )
+        )
 
 
 @contextlib.asynccontextmanager

@@ -88,3 +88,23 @@ def test_a_bundle_that_does_not_load_is_wrong_usage(tmp_path: Path) -> None:
     code, said = gerbang("policy", "explain", str(bad), CALL)
     assert code == 2
     assert f"{bad}:3:14: expecting expression" in said
+
+
+TOOL = """
+import gerbang as g
+
+@g.tool(name="box.open.v1", risk="compute")
+def open_box(kind: str) -> str:
+    \"\"\"Open a box.\"\"\"
+    return f"opened {kind}"
+"""
+
+
+def test_a_call_goes_by_rego(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, {"boxes.py": TOOL})
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    common = ("--python", "boxes:open_box", "--store", "memory:", "--policy", f"rego:{folder}")
+    code, said = gerbang("call", "box.open.v1", '{"kind": "plain"}', *common)
+    assert (code, "opened plain" in said) == (0, True)
+    code, said = gerbang("call", "box.open.v1", '{"kind": "crash"}', *common)
+    assert (code, "POLICY_ERROR" in said) == (1, True)

@@ -54,7 +54,7 @@ def read_bundle(path: str | Path, entry: str = DEFAULT_ENTRY) -> Bundle:
     is the base document, below the names of the folders it lies in, as OPA's bundles have it. Hidden files
     and folders are left out. Raises PolicyError when there is nothing to read or a file is wrong.
     """
-    root = Path(path)
+    root = Path(path).expanduser()
     _check_entry(entry)
     try:
         texts = _texts(bundle_files(root))
