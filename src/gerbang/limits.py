@@ -19,6 +19,8 @@ MAX_CONTRACT_FILE_BYTES: Final = 4_000_000
 """Largest file of contracts."""
 MAX_FINDINGS: Final = 20
 """Findings listed in one validation error; the message says how many there were."""
+MAX_TOOL_WORDS: Final = 2_200
+"""Longest text in which a tool says what went wrong: a body of 2,000 characters and what stands before it."""
 MAX_CODE_TEXT: Final = 500
 """Longest foreign text (a name, a server's reason) that an error message quotes."""
 

@@ -60,7 +60,7 @@ SAID: list[tuple[str, dict[str, Any], str]] = [
     ("page", {"id": "missing"}, "Error: HTTP 404 — no such page"),
     ("page", {"id": "forbidden"}, "Error: HTTP 403 — not you"),
     ("page", {"id": "slow-down"}, "Error: HTTP 429 — wait"),
-    ("page", {"id": "broken"}, f"Error: HTTP 500 — {'x' * 1_900}… [truncated]"),
+    ("page", {"id": "broken"}, f"Error: HTTP 500 — {'x' * 2_000}… [truncated]"),
     ("bad_verb", {}, "Error: invalid HTTP method 'GE T' for tool 'bad_verb'"),
     ("nope", {}, "Error: unknown tool 'nope'"),
     ("gone", {}, "Error: tool request failed: nothing answers at 127.0.0.1:9"),
@@ -84,7 +84,7 @@ def test_a_smaller_result(tmp_path: Path) -> None:
     calls = [("page", {"id": name}) for name in ("long", "broken")]
     _, shown = run(say(tmp_path, calls, result_max_chars=100))
     assert shown[0] == "x" * 100 + "… [truncated]"
-    assert shown[1] == f"Error: {('HTTP 500 — ' + 'x' * 200)[:100]}… [truncated]"
+    assert shown[1] == f"Error: HTTP 500 — {'x' * 100}… [truncated]"
 
 
 def test_the_policy_of_the_same_name(tmp_path: Path) -> None:

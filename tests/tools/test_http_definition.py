@@ -1,5 +1,6 @@
 """Files of tools: what loads, what is advised, and what each fault is told."""
 
+import asyncio
 import json
 import logging
 from pathlib import Path
@@ -210,15 +211,19 @@ def test_what_is_advised(
 
 
 def test_what_a_person_is_shown(tmp_path: Path) -> None:
-    headers = {"Authorization": "Bearer ${secret:KEY}", "X-K": "{k}"}
+    headers = {"Authorization": "Bearer ${secret:KEY}", "X-K": "{k}", "X-Token": "abc"}
     (tool,) = g.load_tools(write(tmp_path, definition(URL + "/{id}", "PUT", headers=headers)))
     assert tool.show_request({"id": "a b", "k": "hush", "n": 1}).splitlines() == [
         "PUT https://api.example.com:443/items/a%20b",
         "Authorization: Bearer ${secret:KEY}",
         "X-K: [redacted]",
+        "X-Token: [redacted]",
         "",
         '{"k":"[redacted]","n":1}',
     ]
+    assert asyncio.run(tool.previewer(id="..", n=1)).startswith(
+        "Nothing would be sent: the value of 'id' cannot"
+    )
     assert repr(tool) == "<tool the_tool: PUT https://api.example.com:443>"
 
 

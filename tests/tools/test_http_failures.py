@@ -83,7 +83,7 @@ def test_a_long_error_is_cut(tmp_path: Path) -> None:
         async with playing(reply(b"x" * 100_000, "Content-Type: text/plain", status=500)) as origin:
             return await call(tmp_path, definition(origin.url, result_max_chars=limit))
 
-    for limit, shown in ((16_000, 1_900), (50, 50)):
+    for limit, shown in ((16_000, 2_000), (50, 50)):
         error = run(work(limit)).error
         assert error is not None
         assert error.message == f"HTTP 500 — {'x' * shown}… [truncated]"

@@ -17,7 +17,7 @@ from gerbang.audit.redact import redact
 from gerbang.contract.catalogue import Entry
 from gerbang.contract.check import output_findings
 from gerbang.errors import ToolError
-from gerbang.limits import MAX_CODE_TEXT
+from gerbang.limits import MAX_CODE_TEXT, MAX_TOOL_WORDS
 from gerbang.ports import Tool
 from gerbang.runtime.body import Body, CancelledInside, TimeUp
 from gerbang.runtime.deadlines import Deadlines
@@ -217,7 +217,7 @@ def _told(error: Any, read: bool) -> Execution:
     value = CallError(
         kind if kind in ERROR_TYPES else "upstream_error",
         error.code if isinstance(error.code, str) and _CODE.fullmatch(error.code) else "TOOL_FAILED",
-        _text(error.message, 4 * MAX_CODE_TEXT) or "The tool failed without saying why.",
+        _text(error.message, MAX_TOOL_WORDS) or "The tool failed without saying why.",
         recoverable=error.recoverable is True,
         suggested_fix=_text(error.suggested_fix, MAX_CODE_TEXT),
         retry_after_ms=wait if type(wait) is int and 0 <= wait < 2**31 else UNSET,

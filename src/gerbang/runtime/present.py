@@ -17,6 +17,7 @@ from gerbang.values.sentences import in_language
 _ENCODER = msgspec.json.Encoder()
 # Such as the exact texts of the workspace tools; in the voice profile every error begins alike.
 _AS_IT_IS = frozenset({"semantic_error", "permission_denied"})
+_STATUS_CHARS = 16
 
 
 def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> str:
@@ -30,9 +31,7 @@ def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> s
     if error.error_type == "unknown_tool":
         near = f". {error.suggested_fix}" if profile.name == "terminal" and error.suggested_fix else ""
         return texts.unknown_tool.format(name=tool[:200]) + near
-    if len(error.message) > profile.result_max_chars:
-        cut = texts.cut.format(total=len(error.message))
-        error = replace(error, message=error.message[: profile.result_max_chars] + cut)
+    error = replace(error, message=_bounded(error.message, profile.result_max_chars, texts))
     alone = (error.error_type in _AS_IT_IS and profile.name != "voice") or (
         error.error_type == "timeout" and profile.name == "terminal"  # that of the shell
     )
@@ -43,6 +42,16 @@ def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> s
     if error.suggested_fix:
         lines.append(error.suggested_fix)
     return "\n".join(lines)
+
+
+def _bounded(message: str, limit: int, texts: Texts) -> str:
+    """Return a tool's words within the cap of a result. Of `HTTP 500 — BODY` the body is what is cut."""
+    if len(message) <= limit:
+        return message
+    head, dash, body = message.partition(" — ")
+    if not dash or len(head) > _STATUS_CHARS:
+        head, dash, body = "", "", message
+    return message if len(body) <= limit else head + dash + body[:limit] + texts.cut.format(total=len(body))
 
 
 def plain_text(value: Any, encoded: bytes) -> str:

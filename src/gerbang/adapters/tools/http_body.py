@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from gerbang.adapters.tools.egress import Egress
 from gerbang.adapters.tools.http_answer import BrokenBody, Veil, read_body, text_of, value_of
-from gerbang.adapters.tools.http_definition import HttpDefinition
+from gerbang.adapters.tools.http_definition import HttpDefinition, is_literal_credential
 from gerbang.adapters.tools.http_errors import ERROR_BODY_CHARS, Attempt, failed, status_error
 from gerbang.adapters.tools.http_pool import HttpPool
 from gerbang.adapters.tools.http_request import Prepared, prepare
 from gerbang.audit.redact import MASK
+from gerbang.errors import ToolError
 from gerbang.values import CallContext, Contract
 
 MAX_BODY_BYTES: Final = 1_048_576
@@ -79,6 +80,13 @@ class HttpTool:
         """Never called: the tool is a coroutine."""
         raise NotImplementedError
 
+    async def previewer(self, /, **arguments: Any) -> str:
+        """Say what a call would send, for dry runs and for the people who approve it."""
+        try:
+            return self.show_request(arguments)
+        except ToolError as error:
+            return f"Nothing would be sent: {error.message}."
+
     def show_request(self, arguments: Mapping[str, Any]) -> str:
         """Return the request as a person may see it: secrets by name, sensitive arguments masked."""
         shown = {
@@ -87,7 +95,9 @@ class HttpTool:
         made = prepare(
             self.definition, shown, tool=self.contract.name, secret=lambda name: f"${{secret:{name}}}"
         )
-        lines = [f"{made.method} {made.url}", *(f"{name}: {value}" for name, value in made.own.items())]
+        plain = {name for name, parts in self.definition.headers if is_literal_credential(name, parts)}
+        lines = [f"{made.method} {made.url}"]
+        lines += [f"{name}: {MASK if name in plain else value}" for name, value in made.own.items()]
         if made.body is not None:
             lines += ["", made.body.decode("utf-8", "replace")]
         return "\n".join(lines)

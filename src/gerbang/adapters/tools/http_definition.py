@@ -146,12 +146,20 @@ def advice(definition: HttpDefinition) -> list[str]:
         f"the argument {name!r} goes into a header; if it is a credential, use ${{secret:NAME}}"
         for name in sorted(definition.header_arguments)
     ]
-    for name, parts in definition.headers:
-        if _CREDENTIALS.search(name) and parts and not any(isinstance(part, Slot) for part in parts):
-            notes.append(f"the header {name} holds a literal value; keep credentials as ${{secret:NAME}}")
+    notes += [
+        f"the header {name} holds a literal value; keep credentials as ${{secret:NAME}}"
+        for name, parts in definition.headers
+        if is_literal_credential(name, parts)
+    ]
     if definition.secrets and definition.place.scheme == "http" and not _local(definition.place.host):
         notes.append("secrets travel unencrypted to an http: address; use https:")
     return notes
+
+
+def is_literal_credential(name: str, parts: Pieces) -> bool:
+    """Tell whether a header that holds credentials by its name has one written out."""
+    written = any(isinstance(part, str) for part in parts)
+    return bool(_CREDENTIALS.search(name)) and written and not any(isinstance(part, Slot) for part in parts)
 
 
 def _read_url(url: str, parameters: Collection[str]) -> tuple[Place, tuple[Pieces, ...], tuple[Pair, ...]]:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from gerbang.adapters.tools.http_answer import CUT
 from gerbang.errors import ToolError
 
-ERROR_BODY_CHARS: Final = 1_900
+ERROR_BODY_CHARS: Final = 2_000
 """Longest part of an error's body that is shown."""
 _MAX_WAIT_MS: Final = 86_400_000
 _FOR_NOW: Final = frozenset({408, 425, 429})  # the only refusals that the same request may get over
