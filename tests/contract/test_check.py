@@ -157,6 +157,14 @@ def test_a_fault_of_the_reader_is_handed_on() -> None:
     assert check(entry(SCHEMA), Proposal("r", 1, 0, "c", "box.open.v1", None, fault)) is fault
 
 
+def test_a_tool_without_arguments() -> None:
+    answer = checked({}, {"a": 1, "b": 2})
+    assert isinstance(answer, CallError)
+    assert answer.message == "box.open.v1 takes no arguments, and these were sent: a, b."
+    assert answer.suggested_fix == "Send an empty object of arguments."
+    assert answer.fix == [{"op": "remove", "path": "/a"}, {"op": "remove", "path": "/b"}]
+
+
 def test_fields_of_the_runtime_are_refused_with_all_the_rest() -> None:
     answer = checked(SCHEMA, {"who": SECRET, "days": "x", "tenant": 1}, runtime_fields=["who", "tenant"])
     assert isinstance(answer, CallError)

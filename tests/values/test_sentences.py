@@ -3,13 +3,14 @@
 import re
 import string
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gerbang.values import CallError, InvalidField, findings_en, findings_id, sentences_en, sentences_id
 from gerbang.values.failure import ERROR_TYPES, OWN_WORDS
 from gerbang.values.reasons_id import REASONS
-from gerbang.values.sentences import field, in_language, said
+from gerbang.values.sentences import advised, field, in_language, said
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "errors.md").read_text("utf-8")
@@ -136,6 +137,23 @@ def test_a_semantic_error_says_its_findings() -> None:
         "Tidak ada orang itu."
     )
     assert told.suggested_fix == ID["SAME_BRANCH"].fix
+
+
+@pytest.mark.parametrize("kind", sorted(ERROR_TYPES))
+def test_nobody_is_left_without_advice(kind: str) -> None:
+    own = CallError(kind, "FULL", "Kotak penuh.", said=OWN_WORDS)
+    english, indonesian = advised(own, "en"), advised(own, "id")
+    assert english.suggested_fix.endswith(".")
+    assert indonesian.suggested_fix not in ("", english.suggested_fix)
+    assert (english.message, indonesian.message) == ("Kotak penuh.", "Kotak penuh.")
+    kept = CallError(kind, "FULL", "Full.", suggested_fix="Empty it.")
+    assert advised(kept, "id") is kept
+
+
+@pytest.mark.parametrize("effect", ["happened", "unknown"])
+def test_what_may_have_happened_is_never_advised_again(effect: Any) -> None:
+    error = CallError("transient_network_error", "CONNECTION_RESET", "Lost.", effect=effect, said=OWN_WORDS)
+    assert advised(error, "en").suggested_fix.startswith("Never repeat it.")
 
 
 def test_what_a_tool_says_stays() -> None:

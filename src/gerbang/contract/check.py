@@ -94,7 +94,7 @@ def output_findings(entry: Entry, value: Any) -> tuple[InvalidField, ...]:
 def _invalid(entry: Entry, arguments: dict[str, Any]) -> CallError:
     fields, total = findings(entry.validator, arguments)
     codes = {field.code for field in fields}
-    known = ", ".join(entry.contract.parameters["properties"]) or "none"
+    known = ", ".join(entry.contract.parameters["properties"])
     params: dict[str, str | int | float] = {
         "tool": entry.contract.name,
         "names": ", ".join(field.path.removeprefix("/") or "arguments" for field in fields[:5]),
@@ -103,11 +103,12 @@ def _invalid(entry: Entry, arguments: dict[str, Any]) -> CallError:
         "total": total,
     }
     missing = "MISSING_FIELD" in codes
+    sentence = "arguments/many" if total > len(fields) else "arguments"
     return said(
         "validation_error",
         "MISSING_FIELD" if missing else fields[0].code if fields else "SCHEMA_MISMATCH",
         params,
-        entry="arguments/many" if total > len(fields) else "arguments",
+        entry=sentence if known else "arguments/none",
         recoverable=True,
         invalid_fields=fields,
         fix=certain_fix(entry, arguments, fields) or UNSET,

@@ -12,7 +12,7 @@ from gerbang.runtime.output import Output
 from gerbang.taint.frame import frame
 from gerbang.values import CallError, Contract, Taint
 from gerbang.values.failure import OWN_WORDS
-from gerbang.values.sentences import in_language
+from gerbang.values.sentences import advised, in_language
 
 _ENCODER = msgspec.json.Encoder()
 # Such as the exact texts of the workspace tools; in the voice profile every error begins alike.
@@ -27,7 +27,7 @@ def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> s
     """
     error = in_language(error, texts.lang)
     if profile.renderer == "structured":
-        return _ENCODER.encode(error.as_dict()).decode()
+        return _ENCODER.encode(advised(error, texts.lang).as_dict()).decode()
     if error.error_type == "unknown_tool":
         near = f". {error.suggested_fix}" if profile.name == "terminal" and error.suggested_fix else ""
         return texts.unknown_tool.format(name=tool[:200]) + near

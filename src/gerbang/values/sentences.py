@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gerbang.values import findings_en, findings_id, sentences_en, sentences_id
+from gerbang.values import advice_en, advice_id, findings_en, findings_id, sentences_en, sentences_id
 from gerbang.values.failure import OWN_WORDS, CallError, InvalidField
 from gerbang.values.reasons_id import REASONS
 from gerbang.values.sentence import Sentence
@@ -68,6 +68,18 @@ def in_language(error: CallError, lang: str) -> CallError:
     params = {name: _reason(value) if name == "why" else value for name, value in error.params.items()}
     text, fix = _filled(entry, params)
     return replace(error, message=text, suggested_fix=fix, invalid_fields=fields)
+
+
+def advised(error: CallError, lang: str) -> CallError:
+    """Return the error with a suggested fix, in `lang`, where it has none: nobody is left without advice.
+
+    Of an effect that has happened, or may have, the advice is not to repeat the call.
+    """
+    if error.suggested_fix:
+        return error
+    said_in = advice_id.ADVICE if lang == "id" else advice_en.ADVICE
+    unsure = error.effect != "none"
+    return replace(error, suggested_fix=said_in["uncertain_effect" if unsure else error.error_type])
 
 
 def _filled(entry: Sentence, params: Mapping[str, Param]) -> tuple[str, str]:

@@ -99,6 +99,11 @@ ERRORS: Final[dict[str, Sentence]] = {
         "The arguments do not fit the tool.",
         "Mend the listed fields and send the call again.",
     ),
+    "arguments/none": Sentence(
+        "{tool} takes no arguments, and these were sent: {names}.",
+        "Send an empty object of arguments.",
+        "The tool takes no arguments.",
+    ),
     "MISSING_FIELD": Sentence("A required field is missing.", "Add the field and send the call again."),
     "WRONG_TYPE": Sentence(
         "A value has the wrong type.", "Give the value the named type and send the call again."

@@ -101,6 +101,11 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Argumennya tidak cocok dengan tool ini.",
         "Perbaiki field yang disebut dan kirim ulang panggilannya.",
     ),
+    "arguments/none": Sentence(
+        "{tool} tidak menerima argumen, tetapi ini dikirim: {names}.",
+        "Kirim objek argumen yang kosong.",
+        "Tool ini tidak menerima argumen.",
+    ),
     "MISSING_FIELD": Sentence("Field yang wajib tidak ada.", "Tambahkan field itu dan kirim ulang."),
     "WRONG_TYPE": Sentence(
         "Sebuah nilai salah tipenya.", "Beri nilai itu tipe yang disebut dan kirim ulang."
