@@ -126,6 +126,7 @@ def argument(test: Any) -> dict[str, Any]:
         (argument({"le": float("nan")}), "an ordering comparison takes a number"),
         (argument({"max_length": 1.5}), "rule 'r', arguments.n: a length is a whole number."),
         (argument({"min_length": True}), "a length is a whole number"),
+        (argument({"in": [{1, 2}]}), "holds something that is not JSON"),
         (argument({"in": "abc"}), "rule 'r', arguments.n: takes a list."),
         (argument({"not_in": {"a": 1}}), "rule 'r', arguments.n: takes a list."),
         (argument({"prefix": 5}), "rule 'r', arguments.n: takes a text or a list of texts."),

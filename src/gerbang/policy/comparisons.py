@@ -119,21 +119,30 @@ def _length(bound: Any, where: Where) -> Test:
     return lambda value: all(check(value) for check in checks)
 
 
-def _listed(bound: Any, where: Where) -> tuple[list[Any], frozenset[str] | None]:
-    """Return the list, and the set of it when all of it is text."""
+def _lookup(bound: Any, where: Where) -> Test:
+    """Return whether a value is in the list. The cost grows only with its lists and objects."""
     if not isinstance(bound, list):
         raise where.error("takes a list.")
-    return bound, frozenset(bound) if all(type(item) is str for item in bound) else None
+    plain = frozenset(_key(item) for item in bound if item is None or isinstance(item, str | int | float))
+    deep = [item for item in bound if item is not None and not isinstance(item, str | int | float)]
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, list | dict):
+            return any(same(value, item) for item in deep)
+        return _key(value) in plain
+
+    return holds
+
+
+def _key(value: Any) -> tuple[bool, Any]:
+    """Return what tells a plain value from others as JSON does: 1 and 1.0 are one, 1 and true are two."""
+    return isinstance(value, bool), value
 
 
 def _members(inside: bool) -> Callable[[Any, Where], Test]:
     def build(bound: Any, where: Where) -> Test:
-        items, words = _listed(bound, where)
-        if words is None:
-            return lambda value: any(same(value, item) for item in items) is inside
-        if inside:
-            return lambda value: type(value) is str and value in words
-        return lambda value: type(value) is not str or value not in words
+        found = _lookup(bound, where)
+        return found if inside else lambda value: not found(value)
 
     return build
 
@@ -142,15 +151,15 @@ def _each(every: bool) -> Callable[[Any, Where], Test]:
     """Build a test over the members of a list. A text is a list of one; an empty list holds for none."""
 
     def build(bound: Any, where: Where) -> Test:
-        items, _ = _listed(bound, where)
+        found = _lookup(bound, where)
 
         def holds(value: Any) -> bool:
             if value is MISSING:
                 return False
             if not isinstance(value, str | list):
                 raise TypeError("a list is compared with something that is none")  # becomes POLICY_ERROR
-            found = [any(same(member, item) for item in items) for member in _as_list(value)]
-            return bool(found) and (all(found) if every else any(found))
+            members = _as_list(value)
+            return bool(members) and (all if every else any)(map(found, members))
 
         return holds
 

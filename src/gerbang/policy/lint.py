@@ -92,12 +92,13 @@ def _useless(policy: RulesPolicy, places: Mapping[str, Places]) -> Iterator[Find
         line, column = places[rule.origin].of(("rules", rule.index)) or (0, 0)
         return Finding(code, level, message, rule.origin, line, column, rule.id)
 
+    by_tool = _ByTool(policy.rules)
     for rule in policy.rules:
         why = impossible(rule.match)
         if why:
             yield finding(rule, "NEVER_MATCHES", "warning", f"this rule can never match: {why}.")
             continue
-        other = _shadow(rule, policy.rules)
+        other = _shadow(rule, by_tool)
         if other is not None:
             same = other.decision == rule.decision
             yield finding(
@@ -125,9 +126,33 @@ def _useless(policy: RulesPolicy, places: Mapping[str, Places]) -> Iterator[Find
         yield Finding("MISSING_DEFAULT", "note", said, origin)
 
 
-def _shadow(rule: Rule, rules: tuple[Rule, ...]) -> Rule | None:
+class _ByTool:
+    """The rules that may cover what another rule covers, found by a tool's name."""
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self._all = [rule for rule in rules if rule.match.tools.all]
+        self._under: dict[tuple[str, ...], list[Rule]] = {}
+        for rule in rules:
+            for head in (
+                *rule.match.tools.heads,
+                *(tuple(name.split(".")) for name in rule.match.tools.exact),
+            ):
+                self._under.setdefault(head, []).append(rule)
+
+    def candidates(self, rule: Rule) -> Iterator[Rule]:
+        """Yield the rules that cover one of the rule's tools, and every rule for all tools."""
+        yield from self._all
+        tools = rule.match.tools
+        if tools.all:
+            return
+        name = tools.heads[0] if tools.heads else tuple(min(tools.exact).split("."))
+        for end in range(1, len(name) + 1):
+            yield from self._under.get(name[:end], ())
+
+
+def _shadow(rule: Rule, rules: _ByTool) -> Rule | None:
     """Return a rule that takes every decision that this one could take."""
-    for other in rules:
+    for other in rules.candidates(rule):
         if other is rule or _WEIGHT[other.decision] < _WEIGHT[rule.decision]:
             continue
         if not within(rule.match, other.match):
