@@ -88,6 +88,10 @@ SHARED = [
 ]
 EXTRA = {
     "typed_pairs": ["<arg_key>a</arg_key>", "<arg_value>", "</arg_value>", "<tool_sep>", "<arg_key>"],
+    "python": ["f(a='", "')", "[f(", "<|tool_call_start|>[f(a=", "n=1, ", "x='", "]", "\\u00e9", '"""'],
+    "notation": ["call:f{a:", "call:ping{}", ",n:1", "}", "x:", "l:[true]", "o:{k:1}"],
+    "bare": ['\n{"name": "f", "arguments": {"a": "', '"}}', "\n", '{"tool": "f", "input": {"a": "', "none"],
+    "blocks": ["<|content_text|>", "<|content_thinking|>", '{"name": "f", "args": {"a": "'],
     "harmony": [
         "<|channel|>",
         "<|message|>",

@@ -24,8 +24,9 @@ def read(reader: Reader, *, reasoning_open: bool) -> Machine:
 def _machine(reader: Reader, *, reasoning_open: bool) -> Generator[None, None, Machine]:
     recipient = tuple(f"{_MARK}{name}\n" for name in ("all", *reader.offered.names))
     found = ""
+    spoken = _REACT if reader.offered.names else ()  # without tools it is a word like any other
     if not reasoning_open:
-        found, _ = yield from upcoming(reader, (*_HARMONY, *_REACT, *recipient))
+        found, _ = yield from upcoming(reader, (*_HARMONY, *spoken, *recipient))
     if found in _HARMONY:
         return harmony.read(reader, reasoning_open=False)
     if found in _REACT:

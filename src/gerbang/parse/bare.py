@@ -291,7 +291,11 @@ def _fenced_calls(reader: Reader, plan: Plan, *, first: bool) -> Any:
     if not _report(reader, plan, (joined, repaired), first=first, raw=raw):
         return False
     reader.fence = 0
-    reader.pos += distance + (len(mark) if mark == "```" else 0)
+    reader.pos += distance
+    while mark == "```" and reader.buf.startswith("`", reader.pos):
+        reader.pos += 1
+        if reader.pos == len(reader.buf) and not reader.ended:
+            yield
     return True
 
 

@@ -236,7 +236,8 @@ def _arguments(reader: Reader, draft: Draft, char: str) -> Generator[None, None,
         else:
             text = "{}"
     if draft.read:
-        if draft.early is None or not same(load(draft.early), load(text)):
+        before = reader.so_far() if draft.early is None else draft.early
+        if not same(load(before), load(text)):
             raise Broken("CALL_AMBIGUOUS", "the arguments are given twice")
         return
     draft.read = True

@@ -188,6 +188,10 @@ def _function_tag(reader: Reader, _mark: str) -> Started:
             reader.pos = len(reader.buf)
             raise Broken("CALL_TRUNCATED")
         return False
+    found, _ = yield from upcoming(reader, ("{",))
+    if not found:
+        reader.unread(f"{name}>")
+        return False
     reader.open(name.strip("\"'"))
     yield from _arguments(reader)
     reader.close()

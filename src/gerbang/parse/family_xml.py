@@ -29,8 +29,8 @@ def read(reader: Reader, plan: Plan, layout: XmlTags, mark: str) -> Machine:
         not_started(reader, mark)
         return
     try:
-        if mark == layout.call:
-            yield from _call(reader, layout)
+        if mark == layout.call and not (yield from _alone(reader, layout, mark)):
+            return
         while True:
             found, distance = yield from upcoming(reader, (layout.call, *layout.inner, *closes))
             if found in closes:
@@ -63,9 +63,38 @@ def _started(reader: Reader, layout: XmlTags) -> Generator[None, None, bool]:
         skip = distance + len(found)
 
 
-def _call(reader: Reader, layout: XmlTags) -> Machine:
-    """Read one call whose opening tag has begun."""
-    head = yield from _tag(reader, layout)
+def _alone(reader: Reader, layout: XmlTags, mark: str) -> Generator[None, None, bool]:
+    """Read a call without a wrapper. False when its tag is only spoken of, and so was shown."""
+    head = yield from until(reader, layout.tag_end, MAX_KEY, forbidden=_forbidden(layout) + "\n")
+    if head is None:
+        if reader.ended and "\n" not in reader.buf[reader.pos :] and "<" not in reader.buf[reader.pos :]:
+            reader.pos = len(reader.buf)
+            raise Broken("CALL_TRUNCATED")
+        not_started(reader, mark)
+        return False
+    if not (layout.attributes and head.endswith("/")):
+        found, _ = yield from upcoming(reader, _inside(layout))
+        if not found:
+            not_started(reader, f"{mark}{head}{layout.tag_end}")
+            return False
+    yield from _call(reader, layout, head)
+    return True
+
+
+def _inside(layout: XmlTags) -> tuple[str, ...]:
+    """Return what may stand in a call."""
+    closes = tuple(close for _, close in layout.wrappers)
+    return (layout.param, layout.call_close, *closes, layout.param_close, "{")
+
+
+def _forbidden(layout: XmlTags) -> str:
+    return "" if layout.tag_end.startswith("<") else "<"
+
+
+def _call(reader: Reader, layout: XmlTags, head: str | None = None) -> Machine:
+    """Read one call whose opening tag has begun, or was taken: `head` is what stood in it."""
+    if head is None:
+        head = yield from _tag(reader, layout)
     closed = layout.attributes and head.endswith("/")
     name = (
         _attribute(layout, head, layout.name_attributes) if layout.attributes else head.strip().strip("\"'")
@@ -78,7 +107,7 @@ def _call(reader: Reader, layout: XmlTags) -> Machine:
         pen.close()
         return
     closes = tuple(close for _, close in layout.wrappers)
-    options = (layout.param, layout.call_close, *closes, layout.param_close, "{")
+    options = _inside(layout)
     while True:
         found, distance = yield from upcoming(reader, options)
         if found == "\0":
@@ -97,7 +126,8 @@ def _call(reader: Reader, layout: XmlTags) -> Machine:
             pen.close()
             return
         if found not in (layout.param, layout.call_close, layout.param_close):
-            raise Broken("CALL_SHAPE", "there is text between the arguments")
+            half = reader.ended and any(mark.startswith(reader.buf[reader.pos :].strip()) for mark in options)
+            raise Broken("CALL_TRUNCATED" if half else "CALL_SHAPE", "there is text between the arguments")
         reader.pos += distance + len(found)
         if found == layout.call_close:
             pen.close()
@@ -130,8 +160,7 @@ def _argument(reader: Reader, layout: XmlTags, pen: ArgumentsPen) -> Machine:
 
 def _tag(reader: Reader, layout: XmlTags) -> Generator[None, None, str]:
     """Take the rest of an opening tag."""
-    forbidden = "" if layout.tag_end.startswith("<") else "<"
-    text = yield from until(reader, layout.tag_end, MAX_KEY, forbidden=forbidden)
+    text = yield from until(reader, layout.tag_end, MAX_KEY, forbidden=_forbidden(layout))
     if text is None:
         cut = reader.ended and len(reader.buf) - reader.pos <= MAX_KEY and "<" not in reader.buf[reader.pos :]
         raise Broken("CALL_TRUNCATED" if cut else "CALL_SHAPE", "a tag is not closed")

@@ -2,8 +2,8 @@
 
 What is passed on is the model's own text, character by character, as long as that is valid JSON. Repairs
 (marked in `repaired`): a comma before a closing bracket is left out, raw line breaks and tabs in a text
-become escapes, single quotes become double ones, Python's words become JSON's. No quote or bracket is ever
-added.
+become escapes, single quotes become double ones, Python's words become JSON's, and the backslash of an escape
+that JSON does not know is kept as a character (nothing is lost by that). No quote or bracket is ever added.
 """
 
 import re
@@ -227,7 +227,10 @@ class JsonText:
         word = self._word
         if word:
             if char not in _HEX:
-                raise Broken("CALL_NOT_JSON", "an escape is not complete")
+                if not self._mend():
+                    raise Broken("CALL_NOT_JSON", "an escape is not complete")
+                self._escaped("\\\\" + word)
+                return pos
             self._word = word = word + char
             if len(word) == 5:
                 self._escaped("\\" + word)
@@ -237,6 +240,8 @@ class JsonText:
             self._escaped("\\" + char)
         elif char == "'" and self._mend():
             self._escaped("'")
+        elif char.isprintable() and self._mend():  # `\d`: the backslash is the model's own
+            self._escaped("\\\\" + char)
         else:
             raise Broken("CALL_NOT_JSON", "a backslash stands before a character that needs none")
         return pos + 1

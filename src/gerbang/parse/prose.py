@@ -106,17 +106,28 @@ def _text(reader: Reader, plan: Plan, stops: frozenset[str]) -> Any:
             reader.pos = match.start()
             return match.group(1)
         end = len(buf)
-        if not reader.ended:
+        if reader.ended:
+            end = _half_end(reader, plan)
+        else:
             end = plan.content.held(buf, pos)
             if plan.line:
                 end = _indent(buf, pos, end)
         reader.content(buf[pos:end])
         reader.pos = end
         if reader.ended:
+            reader.pos = len(buf)
             return ""
         if buf[end - 1 : end] != "\n" or not plan.line:
             reader.rest(stops)
         yield
+
+
+def _half_end(reader: Reader, plan: Plan) -> int:
+    """Return where the text of a finished answer ends: before half the end mark of an open block."""
+    buf = reader.buf
+    at = plan.content.held(buf, reader.pos)
+    half = reader.unclosed and len(buf) - at > 1 and any(mark.startswith(buf[at:]) for mark in plan.ends)
+    return at if half else len(buf)
 
 
 def _indent(buf: str, pos: int, end: int) -> int:

@@ -26,8 +26,10 @@ class ValueEnds:
         for mark, after in follow.items():
             self.follow[mark] = after
             self.follow["\n" + mark] = after
+            self.follow["\r\n" + mark] = after
         for mark in line_starts:
             self.follow["\n" + mark] = ()
+            self.follow["\r\n" + mark] = ()
         self.marks = Marks(self.follow)
         self.stops = self.marks.stops | STOPS
 
@@ -40,12 +42,14 @@ def raw_value(
     `trim`: one line break at each side is markup.
     """
     start = trim
+    windows = False  # line breaks are CR LF
     while True:
         buf, pos = reader.buf, reader.pos
         match = ends.marks.search(buf, pos)
         end = match.start() if match else len(buf) if reader.ended else ends.marks.held(buf, pos)
         if end > pos:
-            skip = 1 if start and buf[pos] == "\n" else 0
+            skip = _line_break(buf, pos) if start else 0
+            windows = windows or skip == 2
             start = False
             if end > pos + skip:
                 pen.add(buf[pos + skip : end])
@@ -58,18 +62,30 @@ def raw_value(
             yield
             continue
         found = match.group(1)
-        mark = found.removeprefix("\n")
+        mark = found.lstrip("\r\n")
         if not (yield from _counts(reader, ends.follow[found], len(found))):
-            skip = 1 if start and found[0] == "\n" else 0
+            skip = _line_break(found, 0) if start else 0
+            windows = windows or skip == 2
             start = False
             pen.add(found[skip:])
             reader.pos += len(found)
             continue
-        if found != mark:
-            if not trim and ends.follow[found] != ():
-                pen.add("\n")
-            reader.pos += 1
+        before = found[: len(found) - len(mark)]
+        if before:
+            kept = before if not trim and ends.follow[found] != () else ""
+            if trim and len(before) == 2 and not windows and not start:
+                kept = "\r"
+            if kept:
+                pen.add(kept)
+            reader.pos += len(before)
         return mark
+
+
+def _line_break(text: str, pos: int) -> int:
+    """Return the length of the line break at `pos`, 0 when there is none."""
+    if text.startswith("\n", pos):
+        return 1
+    return 2 if text.startswith("\r\n", pos) else 0
 
 
 def _counts(reader: Reader, after: tuple[str, ...], size: int) -> Generator[None, None, bool]:
