@@ -1,6 +1,7 @@
 """Making a contract: everything that can be wrong with a definition is found here, when it is loaded."""
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Any, Final, Unpack
 
 import msgspec
@@ -15,6 +16,7 @@ from gerbang.contract.schema import compile_schema
 from gerbang.contract.versions import group_of
 from gerbang.contract.wire import check_name
 from gerbang.errors import ContractError
+from gerbang.limits import TOOL_TIMEOUT_S
 from gerbang.values import Contract, RiskClass
 from gerbang.values.canonical import NotCanonical, digest
 from gerbang.values.contract_parts import Exposure, ResourceRef
@@ -46,7 +48,7 @@ def contract_of(document: ContractDocument, where: str) -> Contract:
     schema = _closed(document.parameters, where)
     if document.returns is not None:
         compile_schema(document.returns, f"{where}: returns")
-    if document.timeout_ms is not None and document.timeout_s != _TIMEOUT_S:
+    if document.timeout_ms is not None and document.timeout_s != TOOL_TIMEOUT_S:
         raise ContractError(f"{where}: timeout_s and timeout_ms say the same; leave one out.")
     text = document.description
     roles = _roles(document)
@@ -97,13 +99,13 @@ def with_body(contract: Contract, body: Any) -> Contract:
     return sealed(changed)
 
 
-_DEFAULTS: Final = {
-    field.name: field.default
-    for field in msgspec.structs.fields(Contract)
-    if field.name not in ("origin", "digest")
-}
+_FIELDS: Final = [
+    field for field in msgspec.structs.fields(Contract) if field.name not in ("origin", "digest")
+]
+_DIGESTED: Final = tuple(field.name for field in _FIELDS)
+_DEFAULTS: Final = tuple(field.default for field in _FIELDS)
+_FACTS: Final = attrgetter(*_DIGESTED)
 _JSON: Final = frozenset({"parameters", "returns", "annotations"})  # written as they are, or refused
-_TIMEOUT_S: Final = _DEFAULTS["timeout_s"]
 _SAME: Final = (
     *("guidance", "side_effects", "retry", "honours_key", "key_argument", "probe", "concurrency", "rate"),
     *("idle_timeout_s", "cancellation", "partial_result", "error_categories", "owner", "data_class"),
@@ -176,11 +178,11 @@ def _short(value: Any) -> Any:
 
 
 def _digest(contract: Contract, where: str) -> str:
-    facts = {}
-    for name, default in _DEFAULTS.items():
-        value = getattr(contract, name)
-        if value != default:
-            facts[name] = value if name in _JSON else _short(msgspec.to_builtins(value, order="sorted"))
+    facts: dict[str, Any] = {}
+    for name, value, default in zip(_DIGESTED, _FACTS(contract), _DEFAULTS, strict=True):
+        if value is not default and value != default:
+            plain = name in _JSON or type(value) is str
+            facts[name] = value if plain else _short(msgspec.to_builtins(value, order="sorted"))
     try:
         return digest(facts)
     except NotCanonical as error:

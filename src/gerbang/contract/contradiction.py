@@ -3,7 +3,7 @@
 Only what can be told from one object of the schema is looked for, so that nothing valid is refused.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 _SPANS: Final = (
@@ -14,6 +14,7 @@ _SPANS: Final = (
     ("minProperties", "maxProperties"),
     ("minContains", "maxContains"),
 )
+_HIGHS: Final = frozenset(high for _, high in _SPANS)
 _MAPS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SINGLES: Final = (
@@ -64,9 +65,10 @@ def _parts(path: str, node: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _impossible(node: dict[str, Any]) -> str:
-    for low, high in _SPANS:
-        if low in node and high in node and node[low] > node[high]:
-            return f"{low} {node[low]} is above {high} {node[high]}"
+    if not _HIGHS.isdisjoint(node):
+        for low, high in _SPANS:
+            if low in node and high in node and node[low] > node[high]:
+                return f"{low} {node[low]} is above {high} {node[high]}"
     if "enum" in node and not _choices(node):
         return "no value of enum has the type that is asked for" if node["enum"] else "enum has no value"
     if node.get("additionalProperties") is False and "patternProperties" not in node:
@@ -74,14 +76,11 @@ def _impossible(node: dict[str, Any]) -> str:
         for name in node.get("required", ()):
             if name not in known:
                 return f"the field {name[:80]!r} is required and not among the properties"
-    return next(
-        (
-            f"the field {name[:80]!r} is required and allows no value"
-            for name in node.get("required", ())
-            if isinstance(node.get("properties"), Mapping) and node["properties"].get(name) is False
-        ),
-        "",
-    )
+    if "required" in node and "properties" in node:
+        for name in node["required"]:
+            if node["properties"].get(name) is False:
+                return f"the field {name[:80]!r} is required and allows no value"
+    return ""
 
 
 def _choices(node: dict[str, Any]) -> list[Any]:
