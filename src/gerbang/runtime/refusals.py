@@ -95,6 +95,12 @@ def not_happened() -> CallError:
     return said("upstream_error", "NOT_HAPPENED", recoverable=True)
 
 
+def too_busy(tool: str) -> CallError:
+    """Return the error for a call that found no free place among those of its tool that run."""
+    about = {"tool": tool}
+    return said("rate_limited", "TOO_MANY_AT_ONCE", about, recoverable=True, retry_after_ms=1_000)
+
+
 def key_needed(tool: str) -> CallError:
     """Return the error for a call that may only be made under an idempotency key."""
     return said("validation_error", "KEY_REQUIRED", {"tool": tool})

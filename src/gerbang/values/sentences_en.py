@@ -268,6 +268,11 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Too many calls were made in this run.",
         "Wait as long as retry_after_ms says, or finish with what is known.",
     ),
+    "TOO_MANY_AT_ONCE": Sentence(
+        "As many calls of {tool} run already as may run at once.",
+        "Try again later, or finish with what is known.",
+        "As many calls of this tool run already as may run at once.",
+    ),
     "TOO_MANY_LATE_CALLS": Sentence(
         "Too many earlier calls still run past their time-out.", "Wait, or finish with what is known."
     ),

@@ -280,6 +280,11 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Terlalu banyak panggilan dalam proses ini.",
         "Tunggu selama retry_after_ms, atau selesaikan dengan yang sudah diketahui.",
     ),
+    "TOO_MANY_AT_ONCE": Sentence(
+        "Panggilan {tool} yang berjalan sudah sebanyak yang boleh berjalan bersamaan.",
+        "Coba lagi nanti, atau selesaikan dengan yang sudah diketahui.",
+        "Panggilan tool ini yang berjalan sudah sebanyak yang boleh berjalan bersamaan.",
+    ),
     "TOO_MANY_LATE_CALLS": Sentence(
         "Terlalu banyak panggilan terdahulu masih berjalan melewati batas waktunya.",
         "Tunggu, atau selesaikan dengan yang sudah diketahui.",
