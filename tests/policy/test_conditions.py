@@ -146,6 +146,26 @@ def test_condition(match: dict[str, Any], holds: bool) -> None:
     assert (got.rule == "r") is holds
 
 
+@pytest.mark.parametrize(
+    ("arguments", "taint", "unexplained", "derived"),
+    [
+        ({"path": "a"}, {}, True, False),
+        ({}, {}, False, False),
+        ({"path": "a"}, {"path": ArgumentTaint("user")}, False, False),
+        ({"path": "a"}, {"path": ArgumentTaint("derived")}, False, True),
+        ({"text": "a"}, {"text": ArgumentTaint("derived")}, False, False),
+        ({"path": "a", "text": "b"}, {"text": ArgumentTaint("derived", control=True)}, True, True),
+    ],
+)
+def test_arguments_that_steer_are_known_from_the_contract(
+    arguments: dict[str, Any], taint: dict[str, ArgumentTaint], unexplained: bool, derived: bool
+) -> None:
+    info = make_tool_facts("a", "write_internal", control=("path",))
+    document = PolicyInput("a", RiskClass.WRITE_INTERNAL, arguments, ANA, info=info, taint=taint)
+    for name, holds in (("unexplained", unexplained), ("derived", derived)):
+        assert (decided({"taint": {"control": name}}, document).rule == "r") is holds
+
+
 @pytest.mark.parametrize("decision", ["allow", "ask", "deny"])
 def test_a_fact_that_was_not_resolved_denies(decision: str) -> None:
     got = decided({"facts": {"missing": {"exists": False}}}, decision=decision)

@@ -37,6 +37,7 @@ CONTRACT = Contract(
     data_class="restricted",
     owner="crm team",
     facts=("identity",),
+    control=frozenset({"id"}),
     digest="sha256:0",
 )
 
@@ -111,6 +112,7 @@ def test_what_policy_sees_of_a_contract() -> None:
     assert (facts.name, facts.version, facts.group) == ("crm.customer.erase.v2", "v2", "crm.customer")
     assert facts.risk_facts == ("identity", "irreversible")
     assert facts.requires_approval is True
+    assert facts.control == ("id",)
     assert facts.resources == ("case", "customer")
     assert set(facts.keys) == {
         "tool:crm.customer.erase.v2",

@@ -242,7 +242,15 @@ def _provenance(argument: str, wanted: frozenset[str], want: Any) -> Condition:
 
 def _control(wanted: frozenset[str], want: Any) -> Condition:
     def read(doc: PolicyInput) -> list[str]:
-        return sorted({taint.provenance for taint in doc.taint.values() if taint.control})
+        """Return the provenances. A control argument that nothing is said of is unexplained."""
+        found: set[str] = {taint.provenance for taint in doc.taint.values() if taint.control}
+        names = () if doc.info is None else doc.info.control
+        if any(name in doc.arguments and name not in doc.taint for name in names):
+            found.add("unexplained")
+        for name in names:
+            if name in doc.taint:
+                found.add(doc.taint[name].provenance)
+        return sorted(found)
 
     return Condition("taint.control", want, lambda doc: not wanted.isdisjoint(read(doc)), read)
 

@@ -46,6 +46,7 @@ class _Tool(_Form, frozen=True):
     deprecated: bool = False
     risk_facts: tuple[str, ...] = ()
     requires_approval: bool = False
+    control: tuple[str, ...] = ()
     contract: str = ""
 
 

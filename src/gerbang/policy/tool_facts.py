@@ -16,7 +16,8 @@ class ToolFacts(Struct, frozen=True, gc=False):
     `version` is the last segment of the name, such as `v1`; empty for tools without one. `side_effects` is
     None when the contract declares none. `resources` are the kinds of things that the tool works on.
     `risk_facts` are those that the contract declares of all its calls. `requires_approval` says that the
-    contract asks for a person whatever rules allow. `defined_by` says what kind of place the definition is
+    contract asks for a person whatever rules allow. `control` are the arguments that
+    steer the effect. `defined_by` says what kind of place the definition is
     from, such as `file`, as the runtime knows it. `keys` are what the history counts calls of it under.
     """
 
@@ -33,6 +34,7 @@ class ToolFacts(Struct, frozen=True, gc=False):
     deprecated: bool = False
     risk_facts: tuple[str, ...] = ()
     requires_approval: bool = False
+    control: tuple[str, ...] = ()
     contract: str = ""
     keys: tuple[str, ...] = ()
 
@@ -52,6 +54,7 @@ class ToolFacts(Struct, frozen=True, gc=False):
             "deprecated": self.deprecated,
             "risk_facts": list(self.risk_facts),
             "requires_approval": self.requires_approval,
+            "control": list(self.control),
             "contract": self.contract,
         }
 
@@ -107,5 +110,6 @@ def tool_facts(contract: Contract, defined_by: str = "code") -> ToolFacts:
         deprecated=contract.deprecated,
         risk_facts=tuple(declared),
         requires_approval=effects is not None and effects.default_requires_approval,
+        control=tuple(sorted(contract.control)),
         contract=contract.digest,
     )
