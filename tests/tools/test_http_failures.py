@@ -157,6 +157,30 @@ def test_what_was_sent_and_not_answered(
         assert len(origin.heads) == 1
 
 
+@pytest.mark.parametrize(
+    ("method", "risk", "effect"),
+    [
+        ("GET", "destructive", "unknown"),
+        ("GET", "write_external", "unknown"),
+        ("POST", "read_external", "none"),
+    ],
+)
+def test_the_class_of_the_contract_counts_for_the_effect(
+    tmp_path: Path, method: str, risk: str, effect: str
+) -> None:
+    async def work() -> tuple[g.Result, int]:
+        policy = g.Policy.from_rules(
+            [{"id": "x", "match": {"tool": ["the_tool"]}, "decision": "allow", "auto": True, "reason": "T"}]
+        )
+        async with playing(HALF) as origin:
+            result = await call(tmp_path, definition(origin.url, method, risk=risk), policy=policy)
+            return result, len(origin.heads)
+
+    result, requests = run(work())
+    assert result.error is not None
+    assert (code(result), result.error.effect, requests) == ("CONNECTION_RESET", effect, 1)
+
+
 def test_silence_in_the_middle_of_a_long_time(tmp_path: Path) -> None:
     async def work() -> g.Result:
         async with playing(HALF, "hang") as origin:

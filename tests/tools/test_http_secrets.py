@@ -120,3 +120,18 @@ def test_the_idempotency_key_goes_where_it_is_honoured(tmp_path: Path, honours: 
                 assert keys == [None, None]
 
     run(work())
+
+
+def test_a_dry_run_shows_the_request_and_no_secret(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving() as origin:
+            tool = definition(origin.url + "/items/{id}", "PUT", headers=HEADERS)
+            tools = g.load_tools(write(tmp_path, tool))
+            async with g.Gateway(tools, policy=g.Policy.default(), secrets={"KEY": CANARY}) as gate:
+                dry = await gate.dry_run("the_tool", {"id": "a b", "q": "new"})
+            assert f"PUT {origin.url}/items/a%20b" in dry.preview
+            assert '{"q":"new"}' in dry.preview
+            assert CANARY not in dry.preview
+            assert origin.seen == []
+
+    run(work())

@@ -66,7 +66,8 @@ class HttpTool:
             secret=secret,
             key=context.idempotency_key if self.contract.honours_key else None,
         )
-        attempt = Attempt(self.definition.reads)
+        # a GET that its contract says changes something is a change, in all that is said of its effect
+        attempt = Attempt(self.definition.reads and self.contract.risk.is_read)
         seconds = self.contract.timeout_s
         try:
             # a little less than the executor's own limit: here it is known whether anything was sent
