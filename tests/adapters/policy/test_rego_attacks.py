@@ -31,7 +31,7 @@ ENDS_BADLY: dict[str, set[tuple[str, ...]]] = {
 @pytest.fixture
 def hard(tmp_path: Path) -> RegoPolicy:
     """The policy that does its worst, with little patience."""
-    return RegoPolicy.open(rego(tmp_path, HARD), timeout_s=0.4)
+    return RegoPolicy.open(rego(tmp_path, HARD), timeout_s=0.5)
 
 
 def children(*, ended: bool = True) -> set[int]:
@@ -146,7 +146,7 @@ def test_a_worker_that_is_killed_while_idle_costs_no_denial(hard: RegoPolicy) ->
 
 def test_restarts_are_bounded(hard: RegoPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two tries for each call that crashes; when the restarts are used up, calls are denied in time."""
-    monkeypatch.setattr("gerbang.adapters.policy.rego_line.WAIT_S", 0.6)
+    monkeypatch.setattr("gerbang.adapters.policy.rego_limits.WAIT_S", 0.6)
     monkeypatch.setattr("gerbang.adapters.policy.rego_line.RESTARTS_PER_S", 0.001)
     started = set()
 

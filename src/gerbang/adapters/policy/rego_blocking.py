@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from gerbang.adapters.policy.rego_answer import read_answer
-from gerbang.adapters.policy.rego_limits import START_S, WAIT_S
+from gerbang.adapters.policy.rego_limits import START_S, waiting_s
 from gerbang.adapters.policy.rego_process import Gone, Hello, Nursery, RegoProcess, read_hello
 from gerbang.adapters.policy.verdict import Told, denied
 from gerbang.policy.input import PolicyInput
@@ -62,6 +62,7 @@ class BlockingLine:
         self._nursery = nursery
         self._version = version
         self._decision_s = decision_s
+        self._wait_s = waiting_s(decision_s)
         self._lock = threading.Lock()
         self._process: RegoProcess | None = None
 
@@ -81,8 +82,8 @@ class BlockingLine:
 
     def ask(self, line: bytes, document: PolicyInput) -> Told:
         """Return the decision about one document, which ends in a newline. Raises nothing."""
-        if not self._lock.acquire(timeout=WAIT_S):
-            return denied("POLICY_TIMEOUT", self._version, f"no worker was free within {WAIT_S:g} s")
+        if not self._lock.acquire(timeout=self._wait_s):
+            return denied("POLICY_TIMEOUT", self._version, f"no worker was free within {self._wait_s:g} s")
         try:
             try:
                 return self._ask(line, document)

@@ -12,7 +12,14 @@ from typing import Final
 
 from gerbang.adapters.policy.bundle import BundleError
 from gerbang.adapters.policy.rego_answer import read_answer
-from gerbang.adapters.policy.rego_limits import MAX_WAITING, RESTARTS, RESTARTS_PER_S, START_S, WAIT_S, WINDOW
+from gerbang.adapters.policy.rego_limits import (
+    MAX_WAITING,
+    RESTARTS,
+    RESTARTS_PER_S,
+    START_S,
+    WINDOW,
+    waiting_s,
+)
 from gerbang.adapters.policy.rego_process import Gone, Nursery, RegoProcess, read_hello
 from gerbang.adapters.policy.verdict import Told, denied
 from gerbang.policy.input import PolicyInput
@@ -46,6 +53,7 @@ class RegoLine:
         self._nursery = nursery
         self._version = version
         self._decision_s = decision_s
+        self._wait_s = waiting_s(decision_s)
         self._waiting: deque[_Job] = deque()
         self._sent: deque[_Job] = deque()
         self._process: RegoProcess | None = None
@@ -72,7 +80,7 @@ class RegoLine:
             text = f"{MAX_WAITING} decisions are waiting"
             future.set_result(self._denied("POLICY_ERROR", text, "POLICY_OVERLOADED"))
         else:
-            self._waiting.append(_Job(line, document, future, self._loop.time() + WAIT_S))
+            self._waiting.append(_Job(line, document, future, self._loop.time() + self._wait_s))
             self._pump()
         return future
 
@@ -279,7 +287,7 @@ class RegoLine:
             self._watch()
 
     def _expire(self, now: float) -> None:
-        text = f"no worker was free within {WAIT_S:g} s"
+        text = f"no worker was free within {self._wait_s:g} s"
         for job in self._sent:  # they keep their place, for the answers come in order
             if job.deadline > now:
                 break
