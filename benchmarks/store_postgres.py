@@ -1,27 +1,30 @@
-"""The PostgreSQL store against a floor that runs the same statements, rows and commits.
+"""Agents, and the bare store, on PostgreSQL against a floor that runs the same statements, rows and commits.
 
-50 runs side by side, each of 20 steps, each step two durable commits (a claim and two events; its outcome
-and one event) under a lease that each of them checks, in two ways: 50 callers of one store, which share
-its connection and its commits, and 50 stores with a connection each. Every statement of the writing
-connections is noted. The floor is a plain thread for each connection that knows them all beforehand, and
-sends them in the same pipelines. The second floor also spends the CPU of the tasks on a store in memory.
-Medians of interleaved rounds on a server of the same machine, its disk synced at each commit.
+Three ways: 50 agent runs of 5 steps side by side with the whole gate, on one store, whose connection and
+commits they share; 50 callers of one store without a gate, each step two durable commits (a claim and two
+events; its outcome and one event) under a lease that each of them checks; and the same on 50 stores with a
+connection each. Every statement of the writing connections is noted. The floor is a plain thread for each
+connection that knows them all beforehand, sends them in the same pipelines, and spends the CPU that the
+same work took on the memory store. Medians of interleaved rounds on a server of the same machine, its disk
+synced at each commit.
 """
 
 import asyncio
 import contextlib
 import shutil
 import statistics
-import sys
 import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import psycopg
+from harness import program, verdict
+from own import Gerbang
+from script import Script, current
 
 from gerbang.adapters.stores import MemoryStore
 from gerbang.adapters.stores import pg_statements as statements
@@ -32,8 +35,8 @@ from gerbang.ports import Store
 from gerbang.values.record import Batch, CallRow, NewEvent
 
 RUNS = 50
-STEPS = 20
-ROUNDS = 5
+STEPS = 5
+ROUNDS = 9
 MIN_SHARE = 0.8
 BODY = b'{"tool":"files.read.v1","decision":"approved_by_policy","input_hash":"sha256:' + b"a" * 200 + b'"}'
 
@@ -93,8 +96,38 @@ async def all_runs(
     return time.perf_counter() - began, time.process_time() - cpu
 
 
-def ours(url: str, count: int) -> tuple[float, list[list[Statement]]]:
-    """Return the wall seconds on PostgreSQL with so many connections, and what was run on each of them."""
+async def agents(store: str, notes: dict[Session, list[Statement]] | None = None) -> tuple[float, float]:
+    """Return the wall and CPU seconds of agent runs with the whole gate; opening is not counted."""
+    subject = Gerbang(store=store)
+
+    async def one() -> None:
+        script = Script(STEPS)
+        current.set(script)
+        await subject.run(script)
+
+    async with subject.gate:
+        await subject.gate.store.commit(Batch())  # connects
+        for note in (notes or {}).values():
+            note.clear()
+        began, cpu = time.perf_counter(), time.process_time()
+        await asyncio.gather(*(asyncio.create_task(one()) for _ in range(RUNS)))
+        return time.perf_counter() - began, time.process_time() - cpu
+
+
+async def bare(urls: Sequence[str], notes: dict[Session, list[Statement]]) -> tuple[float, float]:
+    """Return the wall and CPU seconds of runs without a gate, on a store for each address."""
+    stores = [PostgresStore(url) for url in urls]
+    for store in stores:
+        await store.open()
+        await store.commit(Batch())  # connects
+    took = await all_runs(stores, list(notes.values()))
+    for store in stores:
+        await store.close()
+    return took
+
+
+def noted(work: Callable[[dict[Session, list[Statement]]], Any]) -> tuple[float, list[list[Statement]]]:
+    """Return the wall seconds of the work, and what was run on each connection that writes."""
     notes: dict[Session, list[Statement]] = {}
     connection = Session.connection
 
@@ -105,22 +138,12 @@ def ours(url: str, count: int) -> tuple[float, list[list[Statement]]]:
             self._connection = real
         return real
 
-    async def work() -> float:
-        stores = [PostgresStore(url) for _ in range(count)]
-        for store in stores:
-            await store.open()
-        for store in stores:
-            await store.commit(Batch())  # connects
-        wall, _ = await all_runs(stores, list(notes.values()))
-        for store in stores:
-            await store.close()
-        return wall
-
     setattr(Session, "connection", noting)  # noqa: B010
     try:
-        return asyncio.run(work()), list(notes.values())
+        wall, _ = asyncio.run(work(notes))
     finally:
         setattr(Session, "connection", connection)  # noqa: B010
+    return wall, list(notes.values())
 
 
 def floor(url: str, plans: list[list[Statement]], cpu: float) -> float:
@@ -183,23 +206,39 @@ def emptied(url: str) -> None:
     asyncio.run(make())
 
 
-def measure(url: str, count: int, rounds: int) -> list[tuple[float, float, float, float, int]]:
-    """Return wall of ours, of the floor, of the floor with CPU, CPU in memory, and commits, by round."""
+Way = tuple[str, Callable[[str, dict[Session, list[Statement]]], Any], Callable[[], Any]]
+"""What is measured, on PostgreSQL, and on the memory store."""
+
+WAYS: tuple[Way, ...] = (
+    ("agents on one store", agents, lambda: agents("memory:")),
+    (
+        "50 callers of one store, no gate",
+        lambda url, notes: bare([url], notes),
+        lambda: all_runs([MemoryStore()]),
+    ),
+    (
+        "50 stores, a connection each, no gate",
+        lambda url, notes: bare([url] * RUNS, notes),
+        lambda: all_runs([MemoryStore()]),
+    ),
+)
+
+
+def measure(way: Way, url: str, rounds: int) -> list[tuple[float, float, float]]:
+    """Return the wall of ours, the wall of the floor, and the number of commits, by round."""
+    _, real, light = way
     found = []
     emptied(url)
-    _, plans = ours(url, count)
+    _, plans = noted(lambda notes: real(url, notes))
     for number in range(rounds + 1):
-        _, cpu = asyncio.run(all_runs([MemoryStore()]))
+        _, cpu = asyncio.run(light())
         emptied(url)
-        bare = floor(url, plans, 0)
+        least = floor(url, plans, cpu)
         emptied(url)
-        busy = floor(url, plans, cpu)
-        emptied(url)
-        wall, newer = ours(url, count)
-        commits = sum(1 for plan in newer for sql, _, _ in plan if sql == "COMMIT")
+        wall, plans = noted(lambda notes: real(url, notes))
+        commits = sum(1 for plan in plans for sql, _, _ in plan if sql == "COMMIT")
         if number:
-            found.append((wall, bare, busy, cpu, commits))
-        plans = newer
+            found.append((wall, least, float(commits)))
     return found
 
 
@@ -216,32 +255,30 @@ def table(quick: bool = False) -> str:
     server.stop()
     server.ensure_postgres_running()
     lines = [
-        "| what | ms | batches/s | speed of ours ÷ floor |",
-        "|---|---:|---:|---:|",
+        "| what | commits | ms | steps/s | speed of ours ÷ floor |",
+        "|---|---:|---:|---:|---:|",
     ]
     worst = 1e9
-    batches = RUNS * STEPS * 2
+    steps = RUNS * STEPS
     try:
-        for count, what in ((1, "50 callers of one store"), (RUNS, "50 stores, a connection each")):
-            found = measure(url, count, 3 if quick else ROUNDS)
-            wall, bare, busy, _, commits = (statistics.median(c) for c in zip(*found, strict=True))
+        for way in WAYS:
+            found = measure(way, url, 3 if quick else ROUNDS)
+            wall, least, commits = (statistics.median(c) for c in zip(*found, strict=True))
             share = statistics.median(one[1] / one[0] for one in found)
-            with_cpu = statistics.median(one[2] / one[0] for one in found)
-            worst = min(worst, with_cpu)
+            if way is WAYS[0]:
+                worst = share
             lines += [
-                f"| {what}: {commits:.0f} commits for {batches} batches "
-                f"| {wall * 1e3:.0f} | {batches / wall:,.0f} | |",
-                f"| floor: the same statements | {bare * 1e3:.0f} | {batches / bare:,.0f} | {share:.0%} |",
-                f"| floor and the CPU of the tasks | {busy * 1e3:.0f} | {batches / busy:,.0f} "
-                f"| {with_cpu:.0%} |",
+                f"| {way[0]} | {commits:.0f} | {wall * 1e3:.0f} | {steps / wall:,.0f} | |",
+                f"| floor with the CPU | {commits:.0f} | {least * 1e3:.0f} "
+                f"| {steps / least:,.0f} | {share:.0%} |",
             ]
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    kept = "kept" if worst >= MIN_SHARE else "broken"
-    lines.append(f"\nBound: at least {MIN_SHARE:.0%} of the floor with CPU: {worst:.0%}, {kept}.")
+    kept = verdict(worst >= MIN_SHARE)
+    lines.append(f"\nBound: agents at least {MIN_SHARE:.0%} of their floor: {worst:.0%}, {kept}.")
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    print(table("--quick" in sys.argv))
+    program(table)

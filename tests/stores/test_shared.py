@@ -16,6 +16,7 @@ from gerbang.values.record import Batch, Spend, Take
 from .helpers import CHILD_S, a_run, approval, child, event, opened, run
 
 CONTENDER = Path(__file__).parent / "child_contender.py"
+STOPPED = Path(__file__).parent / "child_stopped.py"
 PROCESSES = 4
 
 
@@ -86,6 +87,30 @@ def test_limits_that_say_nothing_are_removed(shared: str, monkeypatch: pytest.Mo
             await store.commit(Batch(spends=(Spend("ever", None, 1, 1), Spend("long", 1e6, 1, 1))))
             assert max(rows()) <= 7
             assert await store.spent("ever", None) == await store.spent("long", 1e6) == 1
+
+    run(work())
+
+
+@pytest.mark.parametrize("by", ["switch", "lease"])
+def test_after_the_return_nothing_of_the_stopped_is_written(shared: str, by: str) -> None:
+    """Another process writes as fast as it can; what stops it holds from the very moment of the answer."""
+
+    async def work() -> None:
+        async with opened(shared) as store:
+            writer = child(STOPPED, shared)
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == "ready\n"
+            while len(await store.events("r1")) < 20:
+                await asyncio.sleep(0.005)
+            if by == "switch":
+                await store.kill("tool:a.v1", "budi", "", 1.0)
+            else:
+                while await store.lease("r1", "other", 1000) is None:
+                    await asyncio.sleep(0.005)
+            at_once = len(await store.events("r1"))
+            out, trouble = await asyncio.to_thread(writer.communicate, timeout=CHILD_S)
+            assert (out, trouble) == ("stopped\n" if by == "switch" else "fenced\n", "")
+            assert len(await store.events("r1")) == at_once
 
     run(work())
 
