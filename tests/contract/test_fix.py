@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from gerbang.contract.check import check
+from gerbang.errors import ContractError
 from gerbang.values import CallError, Proposal, ValidCall
 
 from .helpers import checked, entry
@@ -261,3 +262,53 @@ def test_a_fix_takes_findings_away_and_adds_none(
     assert new < old
     touched = {op["path"] for op in answer.fix} | {op["from"] for op in answer.fix if "from" in op}
     assert not [path for path, _ in new if path in touched]
+
+
+PARTS = st.sampled_from(
+    [
+        {"type": "string", "maxLength": 4},
+        {"type": "string", "enum": ["Low", "low", "HIGH"]},
+        {"type": "integer", "minimum": 0, "maximum": 9},
+        {"type": ["number", "null"]},
+        {"type": "boolean", "default": True},
+        {"const": 3},
+        {"enum": ["only"]},
+        {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}, "maxItems": 2}]},
+        {"$ref": "#/$defs/person"},
+        {"type": "object", "additionalProperties": {"type": "integer"}, "maxProperties": 2},
+        {"type": "array", "prefixItems": [{"type": "boolean"}], "items": False},
+        False,
+        True,
+    ]
+)
+FIELDS = st.sampled_from(
+    ["name", "names", "nmae", "Name", "count", "county", "first_name", "firstName", "a/b"]
+)
+SENT = st.one_of(
+    VALUES,
+    PEOPLE,
+    st.sampled_from(["HIGH", "Only", "3", "[1, 2]", '{"first_name": "x"}', [True], ["true"], {"a": "1"}]),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.dictionaries(FIELDS, PARTS, max_size=5),
+    st.sets(FIELDS, max_size=2),
+    st.dictionaries(FIELDS, SENT, max_size=5),
+)
+def test_a_fix_holds_for_any_schema(
+    properties: dict[str, Any], needed: set[str], arguments: dict[str, Any]
+) -> None:
+    schema = {"properties": properties, "required": sorted(needed), "$defs": SCHEMA["$defs"]}
+    try:
+        made = entry(schema)
+    except ContractError:  # a required field that nothing can fill
+        return
+    answer = check(made, Proposal("r", 1, 0, "c", "box.open.v1", arguments))
+    if not isinstance(answer, CallError) or answer.fix is UNSET:
+        return
+    after = check(made, Proposal("r", 1, 0, "c", "box.open.v1", patched(arguments, answer.fix)))
+    old = {(field.path, field.code) for field in answer.invalid_fields}
+    new = set() if isinstance(after, ValidCall) else {(f.path, f.code) for f in after.invalid_fields}
+    assert new < old
