@@ -1,4 +1,4 @@
-"""Writes under a short lease that it never extends until something stops it; prints what. Takes the address."""
+"""Writes under a short lease that it never extends until it is stopped, and prints by what.."""
 
 import asyncio
 import sys
