@@ -337,3 +337,39 @@ def test_many_calls_at_once_each_go_by_their_own_list(tmp_path: Path) -> None:
             assert [code(result) for result in results] == ["ok", "EGRESS_REFUSED", "EGRESS_REFUSED", "ok"]
 
     run(work())
+
+
+def test_localhost_is_both_of_its_addresses_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> list[str]:
+        async with serving() as origin:
+            url = f"http://localhost:{origin.port}/"
+            codes = [code(await call(tmp_path, definition(url)))]
+            codes.append(code(await call(tmp_path, definition(url), egress=[f"localhost:{origin.port}"])))
+            codes.append(code(await call(tmp_path, definition(url), egress=[f"127.0.0.1:{origin.port}"])))
+            rebinding(monkeypatch, {"localhost": ["169.254.169.254"]})
+            codes.append(code(await call(tmp_path, definition(url))))
+            return codes
+
+    assert run(work()) == ["ok", "ok", "EGRESS_REFUSED", "EGRESS_REFUSED"]
+
+
+def test_a_name_is_looked_at_again_for_every_new_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that was allowed once is not trusted for that: it leads elsewhere the second time."""
+
+    async def work() -> list[str]:
+        async with serving() as bad:
+            addresses = ["127.0.0.2", "127.0.0.1"]
+            rebinding(monkeypatch, {"two.example": addresses})
+            url = f"http://two.example:{bad.port}/"
+            tools = [definition(url, "PUT", name=name) for name in ("one", "two")]
+            egress = [f"two.example:{bad.port}", "127.0.0.2/32"]
+            # each has a client of its own, so that nothing is kept
+            codes = [code(await call(tmp_path, tool, egress=egress)) for tool in tools]
+            assert bad.seen == []
+            return codes
+
+    assert run(work()) == ["CONNECT_FAILED", "EGRESS_REFUSED"]
