@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         AnswerDelta,
         ApprovalNeeded,
         Decided,
+        DryRun,
         Finished,
         Notice,
         ReasoningSeen,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from gerbang.compose.gateway import Gateway
     from gerbang.compose.policy import Policy
     from gerbang.contract.document import Argument
+    from gerbang.contract.risk_facts import WorkingHours
+    from gerbang.contract.semantic import Finding, ReadAsked, SemanticFacts, SemanticValidator
     from gerbang.errors import (
         CallerError,
         ConfigError,
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
         Result,
         RiskClass,
     )
+    from gerbang.values.limit import Limit
 
 __version__ = "0.1.0"
 
@@ -70,24 +74,31 @@ __all__ = [
     "ContractError",
     "Decided",
     "Decision",
+    "DryRun",
+    "Finding",
     "Finished",
     "Gateway",
     "GerbangError",
+    "Limit",
     "Message",
     "ModelFault",
     "Notice",
     "Policy",
     "PolicyError",
     "Principal",
+    "ReadAsked",
     "ReasoningSeen",
     "Result",
     "RiskClass",
     "RunResult",
+    "SemanticFacts",
+    "SemanticValidator",
     "StoreError",
     "ToolCalled",
     "ToolError",
     "ToolFinished",
     "UsageError",
+    "WorkingHours",
     "load_contracts",
     "load_tools",
     "parse",
@@ -99,9 +110,12 @@ _HOMES: Final = {
     "gerbang.adapters.tools.contract_files": ("load_contracts",),
     "gerbang.adapters.tools.python": ("tool",),
     "gerbang.contract.document": ("Argument",),
+    "gerbang.contract.risk_facts": ("WorkingHours",),
+    "gerbang.contract.semantic": ("Finding", "ReadAsked", "SemanticFacts", "SemanticValidator"),
+    "gerbang.values.limit": ("Limit",),
     "gerbang.compose.agent": ("Agent",),
     "gerbang.compose.events": (
-        *("AnswerDelta", "ApprovalNeeded", "Decided", "Finished", "Notice"),
+        *("AnswerDelta", "ApprovalNeeded", "Decided", "DryRun", "Finished", "Notice"),
         *("ReasoningSeen", "RunResult", "ToolCalled", "ToolFinished"),
     ),
     "gerbang.compose.gateway": ("Gateway",),

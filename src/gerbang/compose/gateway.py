@@ -94,7 +94,7 @@ class Gateway(Controls):
         self._toolbox = Toolbox(tools, self.secrets, pool)
         self._max_risk = None if max_risk is None else read_risk(max_risk)
         self.clock: Clock = clock or SystemClock()
-        self.store: Store = open_store(store)
+        self.store: Store = open_store(store, self.clock)
         self.policy: PolicyPort = policy_of(policy)
         self._approver = approver
         self._lookups = Lookups(readers or {}, owners or {}, facts or {}, pool)

@@ -8,8 +8,8 @@ from gerbang.errors import UsageError
 from gerbang.ledger.keys import runtime_key
 from gerbang.limits import MAX_ARGUMENT_BYTES
 from gerbang.policy.rules import DenyAll
+from gerbang.ports import Clock, Secrets, Store
 from gerbang.ports import Policy as PolicyPort
-from gerbang.ports import Secrets, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.session import RunSession
 from gerbang.values import CallError, Proposal, RiskClass, StepId
@@ -52,13 +52,13 @@ def propose(
     )
 
 
-def open_store(store: "str | Store") -> Store:
-    """Return the store of an address, or the one given."""
+def open_store(store: "str | Store", clock: Clock) -> Store:
+    """Return the store of an address, which goes by `clock`, or the one given."""
     if not isinstance(store, str):
         return store
     from gerbang.adapters import stores
 
-    return stores.open_store(store)
+    return stores.open_store(store, clock)
 
 
 def open_secrets(secrets: "str | Secrets") -> Secrets:

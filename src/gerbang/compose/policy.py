@@ -102,9 +102,12 @@ class Policy:
         return WatchedPolicy(path, **options)
 
     @classmethod
-    def from_rules(cls, rules: list[dict[str, Any]], defaults: dict[str, str] | None = None) -> "Policy":
-        """Return a policy of rules written in Python, the same as in YAML."""
-        return cls(compile_rules({"version": 1, "rules": rules, "defaults": defaults or {}}, "policy", zone))
+    def from_rules(
+        cls, rules: list[dict[str, Any]], defaults: dict[str, str] | None = None, **more: Any
+    ) -> "Policy":
+        """Return a policy of rules written in Python, the same as in YAML. `more` are its other fields."""
+        written = {"version": 1, "rules": rules, "defaults": defaults or {}, **more}
+        return cls(compile_rules(written, "policy", zone))
 
     @property
     def version(self) -> str:

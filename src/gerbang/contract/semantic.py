@@ -32,7 +32,7 @@ class SeenCall(Struct, frozen=True, gc=False):
     at: float
 
 
-class Facts(Struct, frozen=True, gc=False):
+class SemanticFacts(Struct, frozen=True, gc=False):
     """What a validator may know. `reads` holds the answers by question; `seen` the run's earlier calls."""
 
     arguments: Mapping[str, Any]
@@ -58,7 +58,7 @@ class Finding(Struct, frozen=True, gc=False):
 
 
 Options = Mapping[str, Any]
-CheckFunction = Callable[[Options, Facts], Iterable[Finding]]
+CheckFunction = Callable[[Options, SemanticFacts], Iterable[Finding]]
 
 
 class SemanticValidator(Struct, frozen=True, gc=False):
@@ -90,7 +90,7 @@ class Semantics(Struct, frozen=True, gc=False):
     reads: tuple[ReadAsked, ...]
     watches: frozenset[str]
 
-    def check(self, facts: Facts) -> CallError | None:
+    def check(self, facts: SemanticFacts) -> CallError | None:
         """Return all findings of all validators as one error, or None. Raises what a validator raises."""
         found = [finding for one in self.bound for finding in one.validator.check(one.options, facts)]
         return _error(found[:MAX_FINDINGS]) if found else None

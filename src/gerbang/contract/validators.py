@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gerbang.contract.semantic import Facts, Finding, Options, ReadAsked, SemanticValidator
+from gerbang.contract.semantic import Finding, Options, ReadAsked, SemanticFacts, SemanticValidator
 from gerbang.values.instant import seconds_of
 from gerbang.values.sentences import Param, field
 
@@ -18,7 +18,7 @@ def _found(code: str, arguments: tuple[str, ...], entry: str, **params: Param) -
     return Finding(code, arguments, made.message, made.said, made.params)
 
 
-def _differs(options: Options, facts: Facts) -> Iterator[Finding]:
+def _differs(options: Options, facts: SemanticFacts) -> Iterator[Finding]:
     """`arguments: [a, b]`: no two of them may be equal. `code` names the finding (SAME_BRANCH)."""
     names = tuple(options["arguments"])
     given = [(name, facts.arguments[name]) for name in names if name in facts.arguments]
@@ -29,7 +29,7 @@ def _differs(options: Options, facts: Facts) -> Iterator[Finding]:
                 yield _found(code, (other, name), "differs", one=other, other=name)
 
 
-def _bounds(options: Options, facts: Facts) -> Iterator[Finding]:
+def _bounds(options: Options, facts: SemanticFacts) -> Iterator[Finding]:
     """`argument`, `min`, `max`: a number within bounds; `min_of`, `max_of` name other arguments."""
     name = options["argument"]
     value = facts.arguments.get(name)
@@ -45,7 +45,7 @@ def _bounds(options: Options, facts: Facts) -> Iterator[Finding]:
         yield _found("OUT_OF_RANGE", (name,), "at_most", name=name, limit=high)
 
 
-def _limit(options: Options, facts: Facts, which: str) -> float | int | None:
+def _limit(options: Options, facts: SemanticFacts, which: str) -> float | int | None:
     fixed: Any = options.get(which)
     other = facts.arguments.get(options.get(f"{which}_of", ""))
     values: list[Any] = [value for value in (fixed, other) if _number(value)]
@@ -59,7 +59,7 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _dates(options: Options, facts: Facts) -> Iterator[Finding]:
+def _dates(options: Options, facts: SemanticFacts) -> Iterator[Finding]:
     """Check that `arguments` (RFC 3339 dates or times, in rising order) are sane.
 
     `past: false` and `future: false` refuse one side of now; `max_days` bounds the distance from now.
@@ -85,7 +85,7 @@ def _dates(options: Options, facts: Facts) -> Iterator[Finding]:
         former = (name, at)
 
 
-def _transition(options: Options, facts: Facts) -> Iterator[Finding]:
+def _transition(options: Options, facts: SemanticFacts) -> Iterator[Finding]:
     """`to` names the argument with the new state, `reader` (or `from`) gives the present one, `table`
     maps each state to those that may follow.
     """
@@ -109,13 +109,13 @@ def _transition(options: Options, facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _present(options: Options, facts: Facts) -> Any:
+def _present(options: Options, facts: SemanticFacts) -> Any:
     if "from" in options:
         return facts.arguments.get(options["from"])
     return value_at(facts.reads[_asked(options)[0]], options.get("path", ""))
 
 
-def _exists(options: Options, facts: Facts) -> Iterator[Finding]:
+def _exists(options: Options, facts: SemanticFacts) -> Iterator[Finding]:
     """`reader` and `subject` (arguments): what the reader finds must not be null."""
     if value_at(facts.reads[_asked(options)[0]], options.get("path", "")) is None:
         names = tuple(options["subject"])
@@ -123,7 +123,7 @@ def _exists(options: Options, facts: Facts) -> Iterator[Finding]:
         yield _found("NOT_FOUND", names, "no_such", given=given)
 
 
-def _version(options: Options, facts: Facts) -> Iterator[Finding]:
+def _version(options: Options, facts: SemanticFacts) -> Iterator[Finding]:
     """`argument` holds the version that the model has read; the `reader` gives the present one."""
     name = options["argument"]
     given = facts.arguments.get(name)
@@ -134,7 +134,7 @@ def _version(options: Options, facts: Facts) -> Iterator[Finding]:
         yield _found("STALE_SNAPSHOT", (name,), "old_version", name=name)
 
 
-def _fresh_snapshot(options: Options, facts: Facts) -> Iterator[Finding]:
+def _fresh_snapshot(options: Options, facts: SemanticFacts) -> Iterator[Finding]:
     """One of the tools `read_by` must have read the same thing (`same`: arguments that must be equal) in
     this run, at most `within_s` seconds ago.
     """
@@ -149,7 +149,7 @@ def _fresh_snapshot(options: Options, facts: Facts) -> Iterator[Finding]:
     yield _found("STALE_SNAPSHOT", same, "unread", wanted="|".join(options["read_by"]))
 
 
-def _evidence(options: Options, facts: Facts) -> Iterator[Finding]:
+def _evidence(options: Options, facts: SemanticFacts) -> Iterator[Finding]:
     """`argument` lists ids of earlier calls (or their records) of this run that succeeded, `min` of them;
     `from` limits the tools that count.
     """
@@ -170,7 +170,7 @@ def _evidence(options: Options, facts: Facts) -> Iterator[Finding]:
         yield _found("NO_EVIDENCE", (name,), "no_reason", name=name)
 
 
-def _goal(options: Options, facts: Facts) -> Iterator[Finding]:
+def _goal(options: Options, facts: SemanticFacts) -> Iterator[Finding]:
     """The call must serve the declared goal: `purposes` or `intents` that it is for."""
     for word, value in (("purposes", facts.purpose), ("intents", facts.intent)):
         allowed = options.get(word)

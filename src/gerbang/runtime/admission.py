@@ -12,7 +12,7 @@ from gerbang.contract.authorise import authorised, named_resources, owner_of
 from gerbang.contract.catalogue import Entry
 from gerbang.contract.check import check, unknown_tool
 from gerbang.contract.risk_facts import WorkingHours, risk_facts
-from gerbang.contract.semantic import Facts, ReadAsked, unavailable
+from gerbang.contract.semantic import ReadAsked, SemanticFacts, unavailable
 from gerbang.ledger.keys import Fingerprints, caller_key, natural_key, runtime_key
 from gerbang.policy.floors import floored
 from gerbang.policy.input import NO_BUDGET, BudgetFacts, PolicyInput, ResourceFacts
@@ -226,7 +226,7 @@ class Admission:
     def _meaningful(self, session: RunSession, ticket: Ticket, found: Found) -> CallError | None:
         if not ticket.plan.semantics.bound:
             return None
-        facts = Facts(
+        facts = SemanticFacts(
             ticket.call.arguments,
             session.principal,
             self._clock.now(),

@@ -42,6 +42,7 @@ class Dispatch:
         self._admission = admission
         self._clock = clock
         self._breakers = Breakers()
+        self._slots: dict[str, asyncio.Semaphore] = {}  # of tools that may not run many times at once
         self._late: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -57,6 +58,28 @@ class Dispatch:
 
         Raises StoreError, and CancelledError after the outcome is on record.
         """
+        width = ticket.call.contract.concurrency
+        if width is None:
+            return await self._run(session, ticket, grant, verdict, over)
+        slots = self._slots.setdefault(ticket.call.contract.name, asyncio.Semaphore(width))
+        try:
+            async with asyncio.timeout(self._time_for(session, ticket)):
+                await slots.acquire()
+        except TimeoutError:
+            return Stopped(refusals.too_busy(ticket.call.contract.name))
+        try:
+            return await self._run(session, ticket, grant, verdict, over)
+        finally:
+            slots.release()
+
+    async def _run(
+        self,
+        session: RunSession,
+        ticket: Ticket,
+        grant: AuthorisedCall,
+        verdict: Verdict | None,
+        over: CallRow | None,
+    ) -> Result | Stopped:
         open_circuit = self._breakers.refused(ticket.call.contract, self._clock.monotonic())
         if open_circuit is not None:
             return Stopped(open_circuit)

@@ -40,7 +40,7 @@ def draws(plan: Plan, who: Principal, run_id: str) -> tuple[tuple[Take, ...], tu
     """Return what one call takes from the limits that count it."""
     takes, spends = [], []
     if plan.rate is not None:
-        key = "tool:" + digest([who.tenant, plan.contract.name])[7:39]
+        key = "tool.rate:" + digest([who.tenant, plan.contract.name])[7:39]
         takes.append(Take(key, plan.rate.period_s, plan.rate.burst))
     for limit in plan.limits:
         drawn = limit.draw(plan.contract, who, run_id)

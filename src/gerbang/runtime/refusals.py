@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec import UNSET
+
 from gerbang.limits import MAX_CALLS_PER_ANSWER, MAX_CODE_TEXT
 from gerbang.parse.faults import why_of
 from gerbang.values import CallError, Decision
@@ -121,15 +123,12 @@ def taken_over() -> CallError:
 
 
 def limited(limit: Limited) -> CallError:
-    """Return the error for a limit that is reached. The store's key begins with what the limit is by."""
-    by = limit.key.partition(":")[0].upper()
-    wait = limit.retry_after_ms
-    if wait is None:
-        return said("budget_exceeded", "BUDGET_COST")
-    return said(
-        "rate_limited",
-        f"RATE_{by}",
-        entry=f"RATE_{by}" if by in _RATED else "RATE_ACTOR",
-        recoverable=True,
-        retry_after_ms=wait,
-    )
+    """Return the error for a limit that is reached. The store's key begins with what the limit is by, and
+    what it counts.
+    """
+    by, _, counted = limit.key.partition(":")[0].upper().partition(".")
+    wait = UNSET if limit.retry_after_ms is None else limit.retry_after_ms
+    if counted == "RATE":
+        return said("rate_limited", f"RATE_{by}", recoverable=True, retry_after_ms=wait)
+    entry = f"BUDGET_{counted}" if counted in ("COST", "TOKENS") else "BUDGET_CALLS"
+    return said("budget_exceeded", entry, recoverable=wait is not UNSET, retry_after_ms=wait)

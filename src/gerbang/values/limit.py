@@ -65,8 +65,10 @@ class Limit(Struct, frozen=True, gc=False):
         }[self.by]
         if name is None:
             return None
+        counted = "rate" if self.per_s is not None else "calls" if self.calls is not None else "cost"
+        counted = "tokens" if self.tokens is not None else counted
         what = [self.calls, self.per_s, self.burst, self.cost, self.tokens, self.window_s, self.tool]
-        return f"{self.by}:{digest([who.tenant, name, what])[7:39]}"
+        return f"{self.by}.{counted}:{digest([who.tenant, name, what])[7:39]}"
 
     def draw(self, contract: Contract, who: Principal, run_id: str) -> Take | Spend | None:
         """Return what one call takes from this limit. Nothing for tokens: models spend those."""

@@ -1,0 +1,221 @@
+"""Rates, budgets, kill switches, places at once: before the call, exact, over processes."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gerbang as g
+from gerbang.testing import ManualClock, ScriptedModel
+from tests.runtime.street import code, run
+
+
+def counted() -> tuple[list[str], list[Any]]:
+    done: list[str] = []
+
+    @g.tool(name="search.web.v1", risk="read_external", cost_units=2.0, rate={"calls": 3, "per_s": 60})
+    async def search(query: str) -> str:
+        """Search."""
+        done.append(query)
+        await asyncio.sleep(0)
+        return query
+
+    @g.tool(name="notes.read.v1", risk="read_internal", cost_units=1.5)
+    async def read(name: str) -> str:
+        """Read."""
+        done.append(name)
+        return name
+
+    return done, [search, read]
+
+
+async def calls(gate: g.Gateway, tool: str, number: int, **place: Any) -> list[g.Result]:
+    argument = "query" if tool == "search.web.v1" else "name"
+    return list(await asyncio.gather(*(gate.call(tool, {argument: str(i)}, **place) for i in range(number))))
+
+
+@pytest.mark.parametrize("store", ["memory:", "sqlite"])
+def test_the_rate_of_a_tool_is_exact_under_concurrency(tmp_path: Path, store: str) -> None:
+    done, tools = counted()
+
+    async def work() -> None:
+        address = f"sqlite:{tmp_path / 's.db'}" if store == "sqlite" else store
+        async with g.Gateway(tools=tools, store=address, clock=ManualClock(1_000.0)) as gate:
+            results = await calls(gate, "search.web.v1", 20)
+            refused = [result for result in results if result.status == "error"]
+            assert (len(done), len(refused), {code(one) for one in refused}) == (3, 17, {"RATE_TOOL"})
+            error = refused[0].error
+            assert error is not None
+            assert error.error_type == "rate_limited"
+            assert error.retry_after_ms == 20_000
+            # another tenant has a rate of its own
+            other = await gate.call("search.web.v1", {"query": "x"}, principal=g.Principal("u", "other"))
+            assert other.status == "ok"
+
+    run(work())
+
+
+def test_a_rate_lets_calls_through_again_after_its_wait() -> None:
+    done, tools = counted()
+
+    async def work() -> None:
+        clock = ManualClock(1_000.0)
+        async with g.Gateway(tools=tools, clock=clock) as gate:
+            await calls(gate, "search.web.v1", 5)
+            clock.advance(19)
+            assert code((await calls(gate, "search.web.v1", 1))[0]) == "RATE_TOOL"
+            clock.advance(1.1)
+            assert (await calls(gate, "search.web.v1", 1))[0].status == "ok"
+            assert len(done) == 4
+
+    run(work())
+
+
+ANA, BOB = g.Principal("ana", "acme", team="red"), g.Principal("bob", "acme", team="red")
+EVE = g.Principal("eve", "acme", team="blue")
+BUDGETS: list[tuple[g.Limit, list[g.Principal], int, str]] = [
+    (g.Limit("actor", calls=2, per_s=60), [ANA, ANA, ANA, BOB], 3, "RATE_ACTOR"),
+    (g.Limit("team", calls=2, per_s=60), [ANA, BOB, ANA, EVE], 3, "RATE_TEAM"),
+    (g.Limit("tenant", calls=3, per_s=60), [ANA, BOB, EVE, ANA], 3, "RATE_TENANT"),
+    (g.Limit("tenant", cost=3.0), [ANA, BOB, EVE], 2, "BUDGET_COST"),
+    (g.Limit("actor", cost=3.0), [ANA, ANA, ANA, EVE], 3, "BUDGET_COST"),
+    (g.Limit("actor", calls=1), [ANA, ANA, EVE], 2, "BUDGET_CALLS"),
+    (g.Limit("actor", calls=1, tool="notes.*"), [ANA, ANA, EVE], 2, "BUDGET_CALLS"),
+    (g.Limit("actor", calls=1, tool="notesx.*"), [ANA, ANA, EVE], 3, ""),
+    (g.Limit("team", calls=1, per_s=60), [g.Principal("x"), g.Principal("x")], 2, ""),
+]
+
+
+@pytest.mark.parametrize(("limit", "actors", "made", "want"), BUDGETS)
+def test_limits(limit: g.Limit, actors: list[g.Principal], made: int, want: str) -> None:
+    done, tools = counted()
+
+    async def work() -> None:
+        async with g.Gateway(tools=tools, limits=[limit], clock=ManualClock(1_000.0)) as gate:
+            results = [
+                await gate.call("notes.read.v1", {"name": str(i)}, principal=who)
+                for i, who in enumerate(actors)
+            ]
+            refused = {code(one) for one in results if one.status == "error"}
+            assert (len(done), refused) == (made, {want} if want else set())
+
+    run(work())
+
+
+def test_a_budget_comes_back_with_its_window() -> None:
+    done, tools = counted()
+
+    async def work() -> None:
+        clock = ManualClock(86_400.0 * 100)
+        limit = g.Limit("tenant", cost=3.0, window_s=86_400)
+        async with g.Gateway(tools=tools, limits=[limit], clock=clock) as gate:
+            results = await calls(gate, "notes.read.v1", 3)
+            (refused,) = [one for one in results if one.error]
+            assert refused.error is not None
+            assert refused.error.error_code == "BUDGET_COST"
+            assert refused.error.retry_after_ms == 86_400_000
+            clock.advance(86_400)
+            assert (await calls(gate, "notes.read.v1", 1))[0].status == "ok"
+            assert len(done) == 3
+
+    run(work())
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"by": "galaxy", "calls": 1}, "by one of"),
+    ({"by": "actor"}, "exactly one of"),
+    ({"by": "actor", "calls": 1, "cost": 2}, "exactly one of"),
+    ({"by": "actor", "calls": 0}, "above 0"),
+    ({"by": "actor", "cost": 2, "per_s": 1}, "a rate of calls"),
+    ({"by": "actor", "calls": 2, "burst": 1}, "burst belongs"),
+]
+
+
+@pytest.mark.parametrize(("fields", "want"), WRONG)
+def test_limits_that_make_no_sense(fields: dict[str, Any], want: str) -> None:
+    with pytest.raises(g.ConfigError, match=want):
+        g.Limit(**fields)
+
+
+def test_cost_and_tokens_of_a_run() -> None:
+    done, tools = counted()
+
+    async def work() -> None:
+        async with g.Gateway(tools=tools) as gate:
+            script = [[("notes.read.v1", {"name": str(i)})] for i in range(5)]
+            res = await g.Agent(ScriptedModel([*script, "Over."]), gate, max_cost=3.0).run("Go.")
+            assert [code(one) for one in res.calls if one.error] == ["BUDGET_COST"] * 3
+            assert len(done) == 2
+
+    run(work())
+
+
+TARGETS = ["all", "tool:notes.read.v1", "group:notes", "tenant:acme"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_kill_switch_stops_calls_at_once_and_in_every_process(tmp_path: Path, target: str) -> None:
+    done, tools = counted()
+
+    async def work() -> None:
+        address = f"sqlite:{tmp_path / 's.db'}"
+        async with (
+            g.Gateway(tools=tools, store=address) as one,
+            g.Gateway(tools=tools, store=address) as two,
+        ):
+            assert (await one.call("notes.read.v1", {"name": "a"}, principal=ANA)).status == "ok"
+            on_record = one.kill(target, by=g.Principal("boss"), reason="incident 7")
+            here = await one.call("notes.read.v1", {"name": "b"}, principal=ANA)  # before it is on record
+            assert code(here) == "KILL_SWITCH"
+            await on_record
+            there = await two.call("notes.read.v1", {"name": "c"}, principal=ANA)
+            assert (code(there), done) == ("KILL_SWITCH", ["a"])
+            assert one.decide("notes.read.v1", {"name": "b"}, principal=ANA).reasons == ("KILL_SWITCH",)
+            (kill,) = await two.kills()
+            assert (kill.target, kill.by, kill.reason) == (target, "boss", "incident 7")
+            await two.revive(target, by=g.Principal("boss"))
+            assert (await two.call("notes.read.v1", {"name": "d"}, principal=ANA)).status == "ok"
+            await one.kills()
+            assert (await one.call("notes.read.v1", {"name": "e"}, principal=ANA)).status == "ok"
+            kinds = [event.kind for event in await one.store.events("switches")]
+            assert kinds == ["switch.killed", "switch.revived"]
+
+    run(work())
+
+
+def test_a_switch_of_something_else_stops_nothing() -> None:
+    _, tools = counted()
+
+    async def work() -> None:
+        async with g.Gateway(tools=tools) as gate:
+            for target in ("tool:notes.read", "group:note", "tenant:acm", "tool:notes.read.v2"):
+                await gate.kill(target)
+            assert (await gate.call("notes.read.v1", {"name": "a"}, principal=ANA)).status == "ok"
+            for wrong in ("", "notes.read.v1", "tool:", "everything", "tool:a\nb"):
+                with pytest.raises(g.UsageError):
+                    gate.kill(wrong)
+
+    run(work())
+
+
+def test_so_many_at_once() -> None:
+    most = now = 0
+
+    @g.tool(name="print.page.v1", risk="read_internal", concurrency=2)
+    async def page(number: int) -> int:
+        """Print a page."""
+        nonlocal most, now
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.01)
+        now -= 1
+        return number
+
+    async def work() -> None:
+        async with g.Gateway(tools=[page]) as gate:
+            outs = await gate.call_many([("print.page.v1", {"number": i}) for i in range(7)])
+            assert [out.value for out in outs] == list(range(7))
+            assert most == 2
+
+    run(work())
