@@ -18,7 +18,7 @@ from gerbang.parse.layout import Bare
 from gerbang.parse.plan import Plan
 from gerbang.parse.preview import Preview
 from gerbang.parse.reader import Machine, Reader
-from gerbang.parse.scan import upcoming
+from gerbang.parse.scan import half, upcoming
 from gerbang.parse.shape import calls_of, router_call
 
 _FIRST_KEY: Final = re.compile(r"""\s*(?:\[\s*)?\{\s*["']([^"'\\]*)["']\s*:""")
@@ -279,6 +279,8 @@ def _fenced_calls(reader: Reader, plan: Plan, *, first: bool) -> Any:
             if mark != "{":
                 break
         reader.pos += distance
+    if not mark and half(reader, ("```",)):
+        mark, distance = "\0", 0
     raw = reader.recorded()
     if mark not in ("```", "\0"):
         lapse(reader)

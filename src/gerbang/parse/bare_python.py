@@ -24,7 +24,11 @@ def starts(reader: Reader) -> Any:
         if _PYTHON_HEAD.match(reader.buf, reader.pos):
             return True
         size = len(reader.buf) - reader.pos
-        if reader.ended or size > _HEAD or not _PYTHON_PREFIX.match(reader.buf, reader.pos):
+        prefix = _PYTHON_PREFIX.match(reader.buf, reader.pos)
+        if reader.ended and reader.truncated and prefix is not None:
+            word = prefix.group().lstrip("[ \t\r\n").rstrip()
+            return any(name.startswith(word) for name in reader.offered.names)
+        if reader.ended or size > _HEAD or prefix is None:
             return False
         yield
 

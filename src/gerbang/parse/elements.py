@@ -19,7 +19,7 @@ from gerbang.parse.marks import Marks
 from gerbang.parse.plan import Plan
 from gerbang.parse.raw_value import ValueEnds, raw_value
 from gerbang.parse.reader import Machine, Reader
-from gerbang.parse.scan import until, upcoming
+from gerbang.parse.scan import half, until, upcoming
 
 _MAX_LEVELS: Final = 100
 _NAME: Final = re.compile(r"""\s*name\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
@@ -36,6 +36,8 @@ def read(reader: Reader, plan: Plan, layout: Elements, mark: str) -> Machine:
         first = mark != invoke
         while True:
             found, distance = yield from upcoming(reader, (invoke, close))
+            if not found and half(reader, (close, invoke)):
+                found = "\0"
             if not found and first:
                 not_started(reader, mark)
                 return

@@ -15,7 +15,7 @@ from gerbang.parse.layout import PairTags
 from gerbang.parse.plan import Plan
 from gerbang.parse.raw_value import ValueEnds, raw_value
 from gerbang.parse.reader import Machine, Reader
-from gerbang.parse.scan import blank, until, upcoming
+from gerbang.parse.scan import blank, half, until, upcoming
 
 _NAME: Final = re.compile(r"[\w.\-/:@+]+")
 
@@ -37,6 +37,8 @@ def _wrapped(reader: Reader, layout: PairTags, mark: str) -> Machine:
     first = True
     while True:
         found, distance = yield from upcoming(reader, (layout.opening(layout.call), close))
+        if not found and half(reader, (layout.opening(layout.call), close)):
+            found = "\0"
         if found == "\0":
             reader.pos = len(reader.buf)
             if first:
@@ -110,7 +112,8 @@ def _name(reader: Reader, layout: PairTags) -> Generator[None, None, tuple[str, 
         *((layout.wrapper[1],) if layout.wrapper else ()),
     )
     found, distance = yield from upcoming(reader, ends, distance)
-    if found == "\0":
+    rest = reader.buf[reader.pos + distance :]
+    if found == "\0" or (not found and reader.ended and any(mark.startswith(rest) for mark in ends)):
         reader.pos = len(reader.buf)
         raise Broken("CALL_TRUNCATED")
     if not found:

@@ -16,7 +16,7 @@ from gerbang.parse.layout import XmlTags
 from gerbang.parse.plan import Plan
 from gerbang.parse.raw_value import ValueEnds, raw_value
 from gerbang.parse.reader import Machine, Reader
-from gerbang.parse.scan import until, upcoming
+from gerbang.parse.scan import half, until, upcoming
 
 _ATTRIBUTE: Final = re.compile(r"""([A-Za-z_][\w.\-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>/]+))""")
 _CDATA: Final = "<![CDATA["
@@ -45,6 +45,10 @@ def read(reader: Reader, plan: Plan, layout: XmlTags, mark: str) -> Machine:
                 return
             elif found in layout.inner and found:
                 reader.pos += distance + len(found)
+            elif half(reader, closes):
+                return
+            elif half(reader, (layout.call, *layout.inner)):
+                raise Broken("CALL_TRUNCATED")
             else:
                 reader.unclosed = mark != layout.call
                 return
@@ -59,7 +63,7 @@ def _started(reader: Reader, layout: XmlTags) -> Generator[None, None, bool]:
     while True:
         found, distance = yield from upcoming(reader, (layout.call, *layout.inner, *ends), skip)
         if found not in layout.inner or not found:
-            return found != ""
+            return found != "" or _cut_at(reader, layout, skip)
         skip = distance + len(found)
 
 
@@ -74,7 +78,7 @@ def _alone(reader: Reader, layout: XmlTags, mark: str) -> Generator[None, None, 
         return False
     if not (layout.attributes and head.endswith("/")):
         found, _ = yield from upcoming(reader, _inside(layout))
-        if not found:
+        if not found and not (reader.ended and _half_of(reader.buf[reader.pos :], _inside(layout))):
             not_started(reader, f"{mark}{head}{layout.tag_end}")
             return False
     yield from _call(reader, layout, head)
@@ -89,6 +93,16 @@ def _inside(layout: XmlTags) -> tuple[str, ...]:
 
 def _forbidden(layout: XmlTags) -> str:
     return "" if layout.tag_end.startswith("<") else "<"
+
+
+def _cut_at(reader: Reader, layout: XmlTags, skip: int) -> bool:
+    """Tell whether the answer ends in half a mark behind the wrapper's."""
+    return reader.ended and _half_of(reader.buf[reader.pos + skip :], (layout.call, *layout.inner))
+
+
+def _half_of(text: str, marks: tuple[str, ...]) -> bool:
+    rest = text.strip()
+    return rest != "" and any(mark.startswith(rest) for mark in marks)
 
 
 def _call(reader: Reader, layout: XmlTags, head: str | None = None) -> Machine:
@@ -126,8 +140,8 @@ def _call(reader: Reader, layout: XmlTags, head: str | None = None) -> Machine:
             pen.close()
             return
         if found not in (layout.param, layout.call_close, layout.param_close):
-            half = reader.ended and any(mark.startswith(reader.buf[reader.pos :].strip()) for mark in options)
-            raise Broken("CALL_TRUNCATED" if half else "CALL_SHAPE", "there is text between the arguments")
+            cut = reader.ended and _half_of(reader.buf[reader.pos :], options)
+            raise Broken("CALL_TRUNCATED" if cut else "CALL_SHAPE", "there is text between the arguments")
         reader.pos += distance + len(found)
         if found == layout.call_close:
             pen.close()

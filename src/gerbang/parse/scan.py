@@ -54,6 +54,15 @@ def upcoming(
         return next((option for option in options if buf.startswith(option, at)), ""), skip
 
 
+def half(reader: Reader, options: tuple[str, ...]) -> bool:
+    """Tell whether the answer ends right here in half a mark, which is taken then."""
+    rest = reader.buf[reader.pos :].strip() if reader.ended else ""
+    if not rest or not any(option.startswith(rest) for option in options):
+        return False
+    reader.pos = len(reader.buf)
+    return True
+
+
 def until(reader: Reader, end: str, limit: int, *, forbidden: str = "") -> Generator[None, None, str | None]:
     """Take text up to `end`, which is taken too. None, with nothing taken, when it is not there within
     `limit`.
