@@ -308,3 +308,18 @@ def test_one_call_is_one_request_unless_the_file_says_otherwise(
             return len(origin.seen), len({seen.headers.get("idempotency-key") for seen in origin.seen})
 
     assert run(work()) == (attempts, 1)
+
+
+def test_tools_serve_several_event_loops_at_once(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving() as origin:
+            tools = g.load_tools(write(tmp_path, definition(origin.url)))
+
+            async def ask() -> list[str]:
+                async with g.Gateway(tools, policy=ALLOW_ALL) as gate:
+                    return [(await gate.call("the_tool", {})).status for _ in range(5)]
+
+            found = await asyncio.gather(*(asyncio.to_thread(asyncio.run, ask()) for _ in range(4)), ask())
+            assert found == [["ok"] * 5] * 5
+
+    run(work())

@@ -40,11 +40,10 @@ class _Lost(aiohttp.ClientError):
 
 
 class HttpClient:
-    """The connections of some tools. Opened by the first call, in the event loop of that call."""
+    """The connections of some tools in one event loop. Opened by the first call."""
 
     def __init__(self) -> None:
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._users = 0
         self._closing = False
         self._closer: asyncio.Future[None] | None = None
@@ -68,9 +67,7 @@ class HttpClient:
             if response is not None:
                 response.release() if response.content.at_eof() else response.close()
             self._users -= 1
-            if (
-                self._closing and not self._users
-            ):  # in a task of its own: this may be a coroutine being closed
+            if self._closing and not self._users:  # in a task: this may be a coroutine that is being closed
                 self._closer = asyncio.ensure_future(self.aclose())
 
     async def aclose(self) -> None:
@@ -137,9 +134,8 @@ class HttpClient:
                 raise hop.refused from None
             raise
         finally:
-            reaching.set(
-                None
-            )  # a token would bind this to one context, and a body may be closed from another
+            # not by a token: that is bound to its context, and a body may be closed from another
+            reaching.set(None)
 
     def _session(self, reads: bool) -> aiohttp.ClientSession:
         """Return the session for reads, or that for all else.
@@ -147,11 +143,6 @@ class HttpClient:
         A kept connection may turn out to be closed only after a request went out on it. For a read that
         costs a repetition; a change would be left in doubt, so it gets a connection of its own.
         """
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            for session in self._sessions.values():  # of a loop that is over; their sockets went with it
-                session.detach()
-            self._sessions, self._loop = {}, loop
         found = self._sessions.get(reads)
         if found is None or found.closed:
             trace = aiohttp.TraceConfig()
