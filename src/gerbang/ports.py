@@ -73,7 +73,7 @@ class Tool(Protocol):
 
 
 class Store(Protocol):
-    """Durable records. `commit` returns when the batch is on disk; StoreError means it is not."""
+    """Durable records. `commit` returns when the batch is on disk."""
 
     @property
     def immediate(self) -> bool:
@@ -89,7 +89,11 @@ class Store(Protocol):
         ...
 
     async def commit(self, batch: Batch) -> Committed:
-        """Write the batch atomically. Raises StoreError; then nothing of it was written."""
+        """Write the batch atomically. Raises StoreError; then nothing of it was written.
+
+        One exception, and its text says so: StoreUnavailable when the connection to a server broke during
+        the commit and does not come back in time. Then it is not known; nothing may be executed after it.
+        """
         ...
 
     async def call(self, key: str) -> CallRow | None:

@@ -1,5 +1,6 @@
 """The address of a PostgreSQL store, and connections to it."""
 
+import logging
 from typing import Any, Final
 
 import psycopg
@@ -8,6 +9,9 @@ from psycopg.conninfo import conninfo_to_dict
 from gerbang.errors import ConfigError
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+
+# The driver logs what follows from an error that it also raises: for a program without logging, that is noise.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 _CONNECT_S: Final = 5
 _STUCK_S: Final = 5
