@@ -210,7 +210,7 @@ def test_one_value_by_both_names_is_no_contradiction(tmp_path: Path) -> None:
         load({}, {}, file)
 
 
-@pytest.mark.parametrize("name", ["LLM_MODEL", "LLM_API_KEY", "LLM", "MY_LLM_TOOLS_FILE"])
+@pytest.mark.parametrize("name", ["LLM_MODEL", "LLM_API_KEY", "LLM", "MY_LLM_TOOLS_FILE", "LLM_TOOLKIT_HOME"])
 def test_other_variables_of_that_system_are_left_alone(name: str) -> None:
     assert load({}, {name: "x"}) == Settings()
 

@@ -101,7 +101,7 @@ OTHER_NAMES: Final = {
     "LLM_TOOL_RESULT_MAX_CHARS": "tool_result_max_chars",
 }
 """Second names, exact, and the settings that they are."""
-_OTHER_PREFIX: Final = "LLM_TOOL"
+_OTHER_PREFIXES: Final = ("LLM_TOOL_", "LLM_TOOLS_")
 
 
 def load(options: Mapping[str, Any], environ: Mapping[str, str], file: str | Path | None = None) -> Settings:
@@ -181,7 +181,7 @@ def _from_environment(environ: Mapping[str, str]) -> list[tuple[str, str, str]]:
 def _setting_of(variable: str) -> str | None:
     if variable in OTHER_NAMES:
         return OTHER_NAMES[variable]
-    if variable.startswith(_OTHER_PREFIX):
+    if variable.startswith(_OTHER_PREFIXES):
         near = difflib.get_close_matches(variable, OTHER_NAMES, n=1, cutoff=0.0)
         raise ConfigError(f"Unknown variable {variable}. Did you mean {near[0]}?")
     if not variable.startswith(PREFIX):
