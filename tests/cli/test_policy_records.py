@@ -1,0 +1,49 @@
+"""What the replay of policies reads out of a run's records."""
+
+from typing import Any
+
+import orjson
+
+from gerbang.cli.policy_records import recorded
+from gerbang.values.record import CallRow, CallState, EventRow, RunRow
+
+RUN = RunRow("r1", "acme", "ana", "completed", 100.0, 200.0)
+
+
+def event(seq: int, kind: str, **body: Any) -> EventRow:
+    return EventRow("r1", seq, kind, orjson.dumps(body), b"")
+
+
+def row(call: str, state: CallState) -> CallRow:
+    return CallRow(f"k{call}", "r1", "step_001", 0, call, "a.b.v1", state, "f", arguments=b'{"n":5}')
+
+
+def call(seq: int, kind: str, name: str, decision: str, **body: Any) -> EventRow:
+    known = {"step_id": "step_001", "tool_name": "a.b.v1", "risk_class": "read_external", "reasons": ["R"]}
+    return event(seq, kind, call_id=name, policy_decision=decision, **{**known, **body})
+
+
+def test_each_decision_counts_once_with_what_is_known_of_it() -> None:
+    kept = {"tool": {"name": "a.b.v1", "risk_class": "draft"}, "actor": {"user": "ana", "roles": ["x"]}}
+    events = [
+        event(1, "run.started", purpose="support", intent="look"),
+        call(2, "call.dispatched", "c1", "approved_by_policy", started_at=5.0, repaired=True),
+        call(3, "call.finished", "c1", "", reasons=[]),
+        call(4, "approval.requested", "c2", "needs_approval", risk_class="draft", policy_input=kept),
+        call(5, "call.dispatched", "c2", "approved_by_person"),
+        call(6, "call.refused", "c3", "denied_by_policy", finished_at=7.0),
+        call(7, "call.refused", "c4", "refused", reasons=[]),
+        call(8, "call.refused", "c5", "denied_by_policy", risk_class=""),
+    ]
+    rows = [row("c1", CallState.SUCCEEDED), row("c2", CallState.UNCERTAIN)]
+    one, two, three, five = recorded(RUN, events, rows)
+    assert (one.decision, one.status, one.arguments, one.whole) == ("allow", "ok", {"n": 5}, False)
+    assert one.record is not None
+    assert one.record["actor"] == {"user": "ana", "tenant": "acme", "agent": None}
+    assert (one.record["purpose"], one.record["time"], one.record["repaired"]) == ("support", 5.0, True)
+    assert one.record["taint"] == {"run": False}
+    assert (two.decision, two.status, two.record, two.whole) == ("ask", "uncertain", kept, True)
+    assert (three.decision, three.status, three.arguments) == ("deny", None, None)
+    assert three.record is not None
+    assert three.record["taint"] == {"run": True}
+    assert five.record is None
