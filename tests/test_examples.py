@@ -16,6 +16,15 @@ PRINTS = {
         "ok sent to ana@example.org: hello",
         "APPROVER_REFUSED - boss refused this call: one is enough",
     ],
+    "contract_files.py": [
+        "anybody: calendar.cancel_event.v1 calendar.create_event.v1 mail.send.v1 repository.read_file.v1",
+        "ana, to refund: payments.find_refund.v1 payments.refund.v1",
+        "TOOL_UNKNOWN",
+        "TOOL_RETIRED Use weather.get_current.v2 instead.",
+        "asked about payments.refund.v1",
+        "ok {'refund': 'refund-",
+        "replayed",
+    ],
     "http_tools.py": [
         "GET /weather/Rio%2FRJ",
         "GET /weather/Atlantis",

@@ -11,6 +11,7 @@ from gerbang.values.contract_parts import Probe
 from gerbang.values.failure import ERROR_TYPES
 from gerbang.values.secret import NAME_RULE, is_secret_name
 
+_OTHERS: Final = frozenset({"guidance.alternatives", "replaced_by", "probe.tool"})
 CALL_KEY: Final = "@key"
 """In a probe's arguments: the idempotency key of the call."""
 
@@ -65,7 +66,7 @@ def _check_names(contract: Contract, where: str) -> None:
     for label, names in tools.items():
         for name in names:
             check_name(name, f"{where}: {label}")
-            if name == contract.name and label != "group":
+            if name == contract.name and label in _OTHERS:
                 raise ContractError(f"{where}: {label} names the tool itself.")
     for name in contract.secrets:
         if not is_secret_name(name):

@@ -1,0 +1,1 @@
+"""What the contracts of examples/contracts run. Nothing here touches the world."""
