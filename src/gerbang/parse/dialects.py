@@ -7,22 +7,12 @@ llama.cpp.
 from typing import Final
 
 from gerbang.parse.dialect import Dialect, Encoding
+from gerbang.parse.dialects_named import BOX, LLAMA_END, MISTRAL_END, NAMED, THINK
 from gerbang.parse.dialects_tagged import GIGACHAT35, TAGGED
-from gerbang.parse.layout import Bare, Entry, JsonTags, NamedJson, Notation, Python
+from gerbang.parse.layout import Bare, Entry, JsonTags, Notation, Python
 
-THINK: Final = (("<think>", "</think>"),)
 _CHATML: Final = ("<|im_end|>", "<|endoftext|>", "<|im_start|>")
-_LLAMA: Final = ("<|eom_id|>", "<|eot_id|>", "<|end_of_text|>")
-_DEEPSEEK_END: Final = ("<｜end▁of▁sentence｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁end｜>")
-_KIMI_END: Final = ("<|im_end|>", "<|tool_calls_section_end|>", "<|tool_call_end|>")
-_MISTRAL_END: Final = ("</s>",)
-_PLAMO_END: Final = (
-    "<|plamo:tag|>",
-    "<|plamo:end_tool_requests:plamo|>",
-    "<|plamo:end_tool_request:plamo|>",
-)
 _CLOVA: Final = "-> tool/function_call\n"
-_BOX: Final = (("[THINK]", "[/THINK]"), *THINK)
 
 
 def _json(
@@ -43,25 +33,9 @@ def _json(
     return Dialect(name, models, "json", "J", starts, entries, bare, reasoning, noise, match, answers)
 
 
-def _named(
-    name: str,
-    models: tuple[str, ...],
-    marks: tuple[str, ...],
-    layout: NamedJson,
-    *,
-    reasoning: tuple[tuple[str, str], ...] = THINK,
-    noise: tuple[str, ...] = (),
-    match: tuple[str, ...] = (),
-) -> Dialect:
-    entries = tuple(Entry(mark, layout) for mark in marks)
-    return Dialect(name, models, "named_json", "J", marks, entries, None, reasoning, noise, match)
-
-
 _TOOL_CALL: Final = JsonTags(("</tool_call>",))
 _FORGOTTEN: Final = Bare(known=False, close="</tool_call>")
 _LIST: Final = JsonTags(("</tool_calls>",))
-_DEEPSEEK: Final = NamedJson("deepseek", ("<｜tool▁calls▁end｜>",))
-_DEEPSEEK_STARTS: Final = ("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>")
 
 _JSON: Final = (
     _json(
@@ -140,8 +114,8 @@ _JSON: Final = (
         ("Mistral 7B v0.3", "Nemo", "Mixtral", "Small 2409"),
         ("[TOOL_CALLS]",),
         JsonTags(),
-        reasoning=_BOX,
-        noise=_MISTRAL_END,
+        reasoning=BOX,
+        noise=MISTRAL_END,
         match=("mistral-7b", "mistral-nemo", "mixtral", "mistral-small-2409"),
     ),
     _json(
@@ -236,77 +210,6 @@ _ROLES: Final = (
     ),
 )
 
-_NAMED: Final = (
-    _named(
-        "mistral_args",
-        ("Small 3.2", "Magistral", "Devstral", "Ministral 3", "Medium 3.5", "Small 4"),
-        ("[TOOL_CALLS]",),
-        NamedJson("mistral"),
-        reasoning=_BOX,
-        noise=_MISTRAL_END,
-        match=("mistral-small", "magistral", "devstral", "ministral", "mistral-medium", "mistral-large"),
-    ),
-    _named(
-        "deepseek_v3",
-        ("V3", "V3-0324", "R1", "R1-0528"),
-        _DEEPSEEK_STARTS,
-        _DEEPSEEK,
-        noise=_DEEPSEEK_END,
-        match=("deepseek-v3", "deepseek-r1"),
-    ),
-    _named(
-        "deepseek_v31",
-        ("V3.1",),
-        _DEEPSEEK_STARTS,
-        _DEEPSEEK,
-        noise=_DEEPSEEK_END,
-        match=("deepseek-v3.1",),
-    ),
-    _named(
-        "kimi_k2",
-        ("Kimi K2", "K2.5", "K2.6"),
-        ("<|tool_calls_section_begin|>", "<|tool_call_begin|>"),
-        NamedJson("kimi", ("<|tool_calls_section_end|>",)),
-        noise=_KIMI_END,
-        match=("kimi-k2", "kimi_k2"),
-    ),
-    _named(
-        "plamo3",
-        ("PLaMo 3",),
-        ("<|plamo:begin_tool_requests:plamo|>", "<|plamo:begin_tool_request:plamo|>"),
-        NamedJson("plamo", ("<|plamo:end_tool_requests:plamo|>",)),
-        reasoning=(("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"), *THINK),
-        noise=_PLAMO_END,
-        match=("plamo-3", "plamo3"),
-    ),
-    _named(
-        "functionary_v31",
-        ("Functionary v3.1",),
-        ("<function=",),
-        NamedJson("function_tag", ("</function>",)),
-        noise=_LLAMA,
-        match=("functionary-small-v3.1", "functionary-v3.1"),
-    ),
-    Dialect(
-        "functionary_v32",
-        ("Functionary v3.2",),
-        "recipients",
-        "J",
-        (">>>",),
-        noise=_LLAMA,
-        match=("functionary",),
-    ),
-    Dialect(
-        "harmony",
-        ("gpt-oss", "llm-jp 4.1"),
-        "harmony",
-        "J",
-        ("<|start|>", "<|channel|>", " to=functions."),
-        reasoning=(),
-        match=("gpt-oss", "llm-jp-4"),
-    ),
-)
-
 _PYTHON: Final = (
     Dialect(
         "pythonic",
@@ -316,7 +219,7 @@ _PYTHON: Final = (
         ("[name(", "<|python_start|>"),
         (Entry("<|python_start|>", Python(("<|python_end|>",))),),
         Bare(known=False, python=True, untagged=False),
-        noise=(*_LLAMA, "<|eot|>"),
+        noise=(*LLAMA_END, "<|eot|>"),
         match=("llama-4", "toolace", "gemma-3", "llama-3.2-1b", "llama-3.2-3b"),
     ),
     Dialect(
@@ -374,7 +277,7 @@ _BARE: Final = (
         ("<|python_tag|>", "{"),
         (Entry("<|python_tag|>", JsonTags(("<|eom_id|>", "<|eot_id|>"))),),
         Bare(known=False),
-        noise=_LLAMA,
+        noise=LLAMA_END,
         match=("llama-3", "llama3", "meta-llama-3"),
     ),
     Dialect(
@@ -399,7 +302,7 @@ _BARE: Final = (
 
 def _union() -> Dialect:
     """`auto`: the entries of all tagged dialects; where two share a mark, what follows it decides."""
-    rows = (*_JSON, *TAGGED, *_NAMED, *_PYTHON, *_NOTATION, *_BARE)
+    rows = (*_JSON, *TAGGED, *NAMED, *_PYTHON, *_NOTATION, *_BARE)
     entries: dict[tuple[str, object], Entry] = {}
     for row in rows:
         for entry in row.entries:
@@ -419,7 +322,7 @@ def _union() -> Dialect:
 
 
 TABLE: Final[dict[str, Dialect]] = {
-    row.id: row for row in (*_JSON, *TAGGED, *_NAMED, *_ROLES, *_PYTHON, *_NOTATION, *_BARE, _union())
+    row.id: row for row in (*_JSON, *TAGGED, *NAMED, *_ROLES, *_PYTHON, *_NOTATION, *_BARE, _union())
 }
 """Dialect id to row."""
 

@@ -14,42 +14,12 @@ from gerbang.parse.events import ArgumentsDelta, CallClosed, CallOpened, Content
 from gerbang.parse.faults import Broken, message_of
 from gerbang.parse.json_value import load_object
 from gerbang.parse.kinds import Offered
+from gerbang.parse.plain import CONTENT, HELD, REASONING, Plain
 
 Machine = Generator[None, None, None]
 """A machine: it yields when the text at hand is used up, and ends with the answer."""
 
-_SHORT: Final = 64
 _RUN: Final = 4_096
-_KEPT: Final = 1_024
-_CONTENT, _REASONING, _HELD = -1, -2, -3
-
-
-class _Plain:
-    """The event of each short delta without any of `stops`; None for any other delta.
-
-    Models write the same pieces again and again: what was looked through once is kept, up to a bound.
-    """
-
-    __slots__ = ("known", "stops", "where")
-
-    def __init__(self, stops: frozenset[str], where: int) -> None:
-        self.stops = stops
-        self.where = where
-        self.known: dict[str, Event] = {}
-
-    def look(self, delta: str) -> Event | None:
-        """Look through a delta that is not among the `known` ones."""
-        if not 0 < len(delta) < _SHORT or not self.stops.isdisjoint(delta):
-            return None
-        where = self.where
-        event: Event
-        if where >= 0:
-            event = ArgumentsDelta(where, delta)
-        else:
-            event = Reasoning(delta) if where == _REASONING else Content(delta)
-        if len(self.known) < _KEPT:
-            self.known[delta] = event
-        return event
 
 
 def _finished(_delta: str) -> list[Event]:
@@ -111,14 +81,14 @@ class Reader:
         self.index = 0
         self._out: list[Event] = []
         self._text: list[str] = []
-        self._text_kind = _CONTENT
+        self._text_kind = CONTENT
         self._name: str | None = None
         self._chunks: list[str] = []
         self._fresh: list[str] = []
         self._size = 0
-        self._plain: _Plain | None = None
-        self._plains: _Plain | None = None
-        self._where = _CONTENT
+        self._plain: Plain | None = None
+        self._plains: Plain | None = None
+        self._where = CONTENT
         self._machine: Machine | None = None
 
     def start(self, machine: Machine) -> None:
@@ -174,7 +144,7 @@ class Reader:
                     else:
                         passed = _RUN
                 elif plain is not None:
-                    held = self.held.append if self._where == _HELD else None
+                    held = self.held.append if self._where == HELD else None
                     for passed in range(_RUN):  # noqa: B007
                         event = plain.known.get(delta) or plain.look(delta)
                         if event is None:
@@ -231,15 +201,15 @@ class Reader:
         if self.blank and not hold and not self.thinking and self._name is None:
             return  # the first visible text must be noticed
         if hold:
-            where = _HELD
+            where = HELD
         elif self._name is not None:
             where = self.index
         else:
-            where = _REASONING if self.thinking else _CONTENT
+            where = REASONING if self.thinking else CONTENT
         self._where = where
         plains = self._plains
         if plains is None or plains.stops is not stops or plains.where != where:
-            self._plains = plains = _Plain(stops, where)
+            self._plains = plains = Plain(stops, where)
         self._plain = plains
 
     def record(self) -> None:
@@ -272,7 +242,7 @@ class Reader:
 
     def _went_by(self, passed: int) -> None:
         """Add the deltas that went by while the machine slept to what is recorded."""
-        held = self._where == _HELD
+        held = self._where == HELD
         if self._record is not None and len(self._record) < MAX_RAW:
             text = "".join((self.held if held else self._chunks)[-passed:])
             self._record += text[:MAX_RAW]
@@ -298,12 +268,12 @@ class Reader:
         """Show `text` to the user, or as thinking while `thinking` is set."""
         if not text:
             return
-        kind = _REASONING if self.thinking else _CONTENT
+        kind = REASONING if self.thinking else CONTENT
         if kind != self._text_kind:
             self._flush_text()
             self._text_kind = kind
         self._text.append(text)
-        if self.blank and kind == _CONTENT and not text.isspace():
+        if self.blank and kind == CONTENT and not text.isspace():
             self.blank = False
 
     def open(self, name: str) -> None:
@@ -391,7 +361,7 @@ class Reader:
         if self._text:
             text = "".join(self._text)
             self._text.clear()
-            self._out.append(Reasoning(text) if self._text_kind == _REASONING else Content(text))
+            self._out.append(Reasoning(text) if self._text_kind == REASONING else Content(text))
 
     def _flush_arguments(self) -> None:
         if self._fresh and self._name is not None:

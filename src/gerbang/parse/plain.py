@@ -1,0 +1,38 @@
+"""Deltas that pass by a sleeping machine: what event each of them is."""
+
+from typing import Final
+
+from gerbang.parse.events import ArgumentsDelta, Content, Event, Reasoning
+
+CONTENT, REASONING, HELD = -1, -2, -3
+"""Where plain text goes, when it is not an argument of the call with that index."""
+_SHORT: Final = 64
+_KEPT: Final = 1_024
+
+
+class Plain:
+    """The event of each short delta without any of `stops`; None for any other delta.
+
+    Models write the same pieces again and again: what was looked through once is kept, up to a bound.
+    """
+
+    __slots__ = ("known", "stops", "where")
+
+    def __init__(self, stops: frozenset[str], where: int) -> None:
+        self.stops = stops
+        self.where = where
+        self.known: dict[str, Event] = {}
+
+    def look(self, delta: str) -> Event | None:
+        """Look through a delta that is not among the `known` ones."""
+        if not 0 < len(delta) < _SHORT or not self.stops.isdisjoint(delta):
+            return None
+        where = self.where
+        event: Event
+        if where >= 0:
+            event = ArgumentsDelta(where, delta)
+        else:
+            event = Reasoning(delta) if where == REASONING else Content(delta)
+        if len(self.known) < _KEPT:
+            self.known[delta] = event
+        return event
