@@ -167,4 +167,5 @@ def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str]) 
         definitions=definitions,
         egress=settings.egress,
         tool_timeout_s=settings.tool_timeout_secs,
+        policy=chosen,
     )

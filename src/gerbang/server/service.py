@@ -25,8 +25,9 @@ class Service:
 
     `tools` are there for every tenant; `definitions` came from the start-up file and are what `/api/tools`
     replaces. `gateway` makes a gateway of tools and a store, `agent` an agent of a gateway. `model` is
-    closed at the end; None when the model is off. `egress` lists the places that posted definitions may
-    reach (None: the one that each names), `tool_timeout_s` is the time of their calls.
+    closed at the end; None when the model is off. `policy` is closed as well, if one is given. `egress`
+    lists the places that posted definitions may reach (None: the one that each names), `tool_timeout_s` is
+    the time of their calls.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Service:
         definitions: Sequence[Any] = (),
         egress: Sequence[str] | None = None,
         tool_timeout_s: float = TIMEOUT_S,
+        policy: Any = None,
     ) -> None:
         self.settings = settings
         self.authenticator = authenticator
@@ -63,6 +65,7 @@ class Service:
         self.followers = 0
         self._definitions = tuple(definitions)
         self._owned_store = store
+        self._owned_policy = policy
 
     async def open(self) -> None:
         """Open the store and the tools. Raises StoreError, ContractError."""
@@ -88,6 +91,8 @@ class Service:
         """Close everything; every call has its record when this returns."""
         await self.drain()
         await self.toolsets.aclose()
+        if self._owned_policy is not None:
+            await self._owned_policy.aclose()  # of Rego and servers: workers, connections
         if self.model is not None:
             await self.model.aclose()
         await self._owned_store.close()
