@@ -1,0 +1,262 @@
+"""Attempts, circuits and probes of real calls: what runs, how often, and what is on record."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import gerbang as g
+from gerbang.testing import ManualClock
+from tests.runtime.street import ALLOW_ALL, code, history, run
+
+FAST = {"base_ms": 1, "max_ms": 2}
+
+
+def failing(times: int, seen: list[str], *, risk: str, fault: dict[str, Any], **more: Any) -> Any:
+    """Return a tool that fails so many times, then works."""
+
+    @g.tool(name="shop.order.v1", risk=risk, **more)
+    async def order(item: str, context: g.CallContext) -> str:
+        """Order something."""
+        seen.append(context.idempotency_key)
+        if len(seen) <= times:
+            raise g.ToolError("The shop is away.", **fault)
+        return f"ordered {item}"
+
+    return order
+
+
+DOWN: dict[str, Any] = {"error_type": "transient_network_error", "code": "CONNECT_FAILED", "effect": "none"}
+BUSY: dict[str, Any] = {"error_type": "rate_limited", "code": "BUSY", "effect": "none", "retry_after_ms": 1}
+LOST: dict[str, Any] = {"error_type": "upstream_error", "code": "HTTP_5XX"}
+WRONG: dict[str, Any] = {"error_type": "upstream_error", "code": "HTTP_4XX", "effect": "none"}
+
+CASES: list[tuple[str, dict[str, Any], dict[str, Any], int, str, str]] = [
+    # class, fault, contract, attempts that fail, state, code
+    ("read_external", DOWN, {}, 2, "SUCCEEDED", ""),
+    ("read_external", DOWN, {}, 3, "FAILED", "CONNECT_FAILED"),
+    ("write_external", DOWN, {}, 2, "SUCCEEDED", ""),
+    ("write_external", BUSY, {}, 1, "SUCCEEDED", ""),
+    ("write_external", LOST, {}, 1, "UNCERTAIN", "HTTP_5XX"),
+    ("write_external", LOST, {"honours_key": True}, 1, "SUCCEEDED", ""),
+    ("write_external", WRONG, {"honours_key": True}, 1, "FAILED", "HTTP_4XX"),
+    ("external_communication", DOWN, {}, 1, "SUCCEEDED", ""),
+    ("external_communication", DOWN, {}, 2, "FAILED", "CONNECT_FAILED"),
+    ("external_communication", BUSY, {}, 1, "FAILED", "BUSY"),
+]
+
+
+@pytest.mark.parametrize(("risk", "fault", "more", "times", "state", "want"), CASES)
+@pytest.mark.parametrize("store", ["memory:", "sqlite"])
+def test_attempts(
+    tmp_path: Path,
+    store: str,
+    risk: str,
+    fault: dict[str, Any],
+    more: dict[str, Any],
+    times: int,
+    state: str,
+    want: str,
+) -> None:
+    seen: list[str] = []
+    tool = failing(times, seen, risk=risk, fault=fault, retry=FAST, **more)
+
+    async def work() -> None:
+        address = f"sqlite:{tmp_path / 's.db'}" if store == "sqlite" else store
+        async with g.Gateway(tools=[tool], policy=ALLOW_ALL, store=address) as gate:
+            result = await gate.call("shop.order.v1", {"item": "tea"}, run_id="r")
+            (row,) = await gate.store.calls("r")
+            assert (row.state, code(result) if result.error else "") == (state, want)
+            assert (row.attempt, len(set(seen))) == (len(seen), 1)  # the key is the same each time
+            kinds = [event.kind for event in await gate.store.events("r")]
+            retried = ["call.retried"] * (len(seen) - 1)
+            assert kinds == ["call.dispatched", *retried, "call.finished"]
+            await history(gate.store, "r")
+
+    run(work())
+
+
+def test_a_wait_that_is_longer_than_the_call_may_take_is_not_begun() -> None:
+    seen: list[str] = []
+    fault = {**BUSY, "retry_after_ms": 60_000}
+    tool = failing(1, seen, risk="read_external", fault=fault, timeout_s=1.0)
+
+    async def work() -> None:
+        async with g.Gateway(tools=[tool]) as gate:
+            result = await gate.call("shop.order.v1", {"item": "tea"})
+            assert result.error is not None
+            assert (code(result), result.error.retry_after_ms, len(seen)) == ("BUSY", 60_000, 1)
+
+    run(work(), within_s=5)
+
+
+def test_a_switch_turned_on_between_attempts_stops_the_next() -> None:
+    seen: list[str] = []
+
+    async def work() -> None:
+        @g.tool(name="shop.order.v1", risk="write_external", retry=FAST)
+        async def order(item: str) -> str:
+            """Order."""
+            seen.append(item)
+            await gate.kill("tool:shop.order.v1")
+            raise g.ToolError("away", **DOWN)
+
+        gate = g.Gateway(tools=[order], policy=ALLOW_ALL)
+        async with gate:
+            assert code(await gate.call("shop.order.v1", {"item": "tea"})) == "CONNECT_FAILED"
+            assert seen == ["tea"]
+
+    run(work())
+
+
+def test_the_circuit_of_an_upstream() -> None:
+    seen: list[str] = []
+    tool = failing(6, seen, risk="read_external", fault=DOWN, retry={"max_attempts": 1})
+
+    async def work() -> None:
+        clock = ManualClock(1_000.0)
+        async with g.Gateway(tools=[tool], clock=clock) as gate:
+
+            async def once(item: str) -> str:
+                result = await gate.call("shop.order.v1", {"item": item})
+                return code(result) if result.error else "ok"
+
+            assert [await once(str(i)) for i in range(5)] == ["CONNECT_FAILED"] * 5
+            assert [await once("x"), len(seen)] == ["CIRCUIT_OPEN", 5]
+            clock.advance(31)
+            both = await asyncio.gather(once("y"), once("z"))  # half open: one is let through
+            assert sorted(both) == ["CIRCUIT_OPEN", "CONNECT_FAILED"]
+            assert await once("w") == "CIRCUIT_OPEN"
+            clock.advance(31)
+            assert [await once("v"), await once("u"), len(seen)] == ["ok", "ok", 8]
+
+    run(work())
+
+
+ORDERS: list[tuple[str, str, int, str]] = [
+    # what happened inside, what the probe says, orders made in the end, state
+    ("made", "found", 1, "RESOLVED_SUCCEEDED"),
+    ("not made", "missing", 1, "SUCCEEDED"),
+    ("made", "silent", 1, "UNCERTAIN"),
+    ("not made", "both", 0, "UNCERTAIN"),
+]
+
+
+@pytest.mark.parametrize(("inside", "probe", "orders", "state"), ORDERS)
+@pytest.mark.parametrize("risk", ["write_external", "transactional"])
+def test_a_probe_tells_what_became_of_a_call(
+    risk: str, inside: str, probe: str, orders: int, state: str
+) -> None:
+    made: list[str] = []
+    tries: list[int] = []
+
+    @g.tool(
+        name="shop.order.v1",
+        risk=risk,
+        timeout_s=0.2,
+        retry=FAST,
+        probe={
+            "tool": "shop.find.v1",
+            "arguments": {"key": "@key", "item": "item"},
+            "happened": {"test": "exists", "path": "/order"},
+            "not_happened": {"test": "equals", "path": "/known", "value": False},
+        },
+    )
+    async def order(item: str, context: g.CallContext) -> str:
+        """Order."""
+        tries.append(1)
+        if len(tries) > 1 or inside == "made":
+            made.append(context.idempotency_key)
+        if len(tries) == 1:
+            raise g.ToolError("no answer", **LOST)
+        return "ordered"
+
+    @g.tool(name="shop.find.v1", risk="read_external")
+    async def find(key: str, item: str) -> dict[str, Any]:
+        """Find an order by its key."""
+        assert item == "tea"
+        if probe == "silent":
+            raise g.ToolError("away", code="AWAY")
+        if probe == "both":
+            return {"order": 7, "known": False}
+        return {"order": 7} if key in made else {"known": False}
+
+    policy = g.Policy.from_rules(
+        [
+            {
+                "id": "order",
+                "match": {"tool": "shop.order.v1"},
+                "decision": "allow",
+                "auto": True,
+                "reason": "TEST",
+            }
+        ]
+    )
+
+    async def work() -> None:
+        async with g.Gateway(tools=[order, find], policy=policy) as gate:
+            result = await gate.call("shop.order.v1", {"item": "tea"}, run_id="r")
+            row = next(call for call in await gate.store.calls("r") if call.tool == "shop.order.v1")
+            assert (row.state, len(made)) == (state, orders)
+            assert result.status == ("error" if state == "UNCERTAIN" else "ok")
+            again = await gate.call("shop.order.v1", {"item": "tea"}, run_id="r")
+            assert (again.status, len(made)) == (result.status, orders)
+            await history(gate.store, "r")
+
+    run(work())
+
+
+def test_a_dry_run_shows_what_would_happen_and_does_nothing() -> None:
+    seen: list[str] = []
+
+    @g.tool(name="shop.pay.v1", risk="transactional", sensitive=("card",))
+    async def pay(amount: int, card: str) -> str:
+        """Pay."""
+        seen.append(card)
+        return "paid"
+
+    @pay.preview
+    async def _(amount: int, card: str) -> str:
+        return f"Pay {amount} euros from the account."
+
+    async def work() -> None:
+        async with g.Gateway(tools=[pay]) as gate:
+            would = await gate.dry_run("shop.pay.v1", {"amount": 5, "card": "4111"})
+            assert (would.decision.decision, would.error) == ("ask", None)
+            assert "Pay 5 euros" in would.preview
+            assert "4111" not in would.preview
+            wrong = await gate.dry_run("shop.pay.v1", {"amount": "five", "card": "4111"})
+            assert wrong.error is not None
+            assert (wrong.decision.decision, wrong.error.error_code) == ("deny", "WRONG_TYPE")
+            assert (seen, await gate.store.runs()) == ([], [])
+
+    run(work())
+
+
+def test_the_duty_to_only_look() -> None:
+    seen: list[str] = []
+    tool = failing(0, seen, risk="write_external", fault=DOWN)
+    policy = g.Policy.from_rules(
+        [
+            {
+                "id": "look",
+                "match": {"tool": "shop.order.v1"},
+                "decision": "allow",
+                "reason": "LOOK",
+                "obligations": ["dry_run"],
+            }
+        ]
+    )
+
+    async def work() -> None:
+        async with g.Gateway(tools=[tool], policy=policy) as gate:
+            result = await gate.call("shop.order.v1", {"item": "tea"}, run_id="r")
+            assert (result.status, result.value["dry_run"], seen) == ("ok", True, [])
+            assert "Nothing was done" in result.for_model
+            (event,) = await gate.store.events("r")
+            assert event.kind == "call.previewed"
+            assert msgspec.json.decode(event.body)["policy_decision"] == "dry_run"
+
+    run(work())
