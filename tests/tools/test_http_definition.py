@@ -190,6 +190,32 @@ def test_definitions_that_come_by_request_name_no_secrets() -> None:
 
 
 @pytest.mark.parametrize(
+    ("method", "risk", "loads"),
+    [
+        ("GET", "read_external", True),
+        ("GET", "destructive", True),
+        ("GET", "read_internal", False),
+        ("GET", "compute", False),
+        ("POST", "write_external", True),
+        ("POST", "transactional", True),
+        ("POST", "write_internal", False),
+        ("POST", "read_external", False),
+    ],
+)
+def test_definitions_that_come_by_request_can_only_raise_their_class(
+    method: str, risk: str, loads: bool
+) -> None:
+    data = json.dumps([definition(URL, method, risk=risk)]).encode()
+    assert read_tools(data, origin="x")[0].defined_by == "file"
+    if loads:
+        (tool,) = read_tools(data, origin="x", trusted=False)
+        assert (tool.contract.risk, tool.defined_by) == (risk, "request")
+        return
+    with pytest.raises(g.ContractError, match="risk: a definition that comes by request can only raise"):
+        read_tools(data, origin="x", trusted=False)
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"method": "GE T"}, "'GE T' is not an HTTP method"),

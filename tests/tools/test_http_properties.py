@@ -70,10 +70,10 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
-def answered(data: bytes) -> int | str:
+def answered(data: bytes, trusted: bool = True) -> int | str:
     """Return how many tools loaded, or what kind of answer there was."""
     try:
-        return len(read_tools(data, origin="x"))
+        return len(read_tools(data, origin="x", trusted=trusted, may_name_secrets=trusted))
     except g.ContractError as error:
         return "a fault" if str(error).startswith("x") else str(error)
 
@@ -81,7 +81,8 @@ def answered(data: bytes) -> int | str:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(FIELDS | JSON, max_size=3))
 def test_any_definitions_load_or_are_told_what_is_wrong(tools: list[Any]) -> None:
-    assert answered(json.dumps(tools).encode()) in ("a fault", len(tools))
+    for trusted in (True, False):
+        assert answered(json.dumps(tools).encode(), trusted) in ("a fault", len(tools))
 
 
 @given(st.binary(max_size=60))

@@ -22,12 +22,17 @@ from gerbang.adapters.tools.http_template import nearest
 from gerbang.contract.build import make_contract
 from gerbang.contract.document import ContractDocument
 from gerbang.errors import ConfigError, ContractError
+from gerbang.values import RiskClass
 
 TIMEOUT_S: Final = 15.0
 """Default time-out of one call, in seconds."""
 MAX_FILE_BYTES: Final = 4_194_304
 MAX_TOOLS: Final = 1_000
 
+_BELOW: Final = {
+    least: frozenset(str(risk) for risk in RiskClass if risk.rank < least.rank)
+    for least in (RiskClass.READ_EXTERNAL, RiskClass.WRITE_EXTERNAL)
+}
 _LOG: Final = logging.getLogger("gerbang.tools")
 _OWN: Final = frozenset(
     {"runtime_fields", "key_argument", "secrets", "body"}
@@ -71,7 +76,8 @@ def read_tools(
     """Return the tools of a JSON array. `origin` names it in errors and in the contracts.
 
     `trusted` False is for definitions that an operator did not write: loopback and private addresses in
-    them are refused unless `egress` names them. Raises ContractError and, for `egress`, ConfigError.
+    them are refused unless `egress` names them, and what they say of their risk can only raise it.
+    Raises ContractError and, for `egress`, ConfigError.
     """
     entries = _entries(data, origin)
     allowed = None if egress is None else Egress(egress)
@@ -133,7 +139,10 @@ def make_tool(
         raise BadField("parameters", 'parameters must be a JSON Schema with "type": "object"')
     definition = read_definition(entry, properties, may_name_secrets=may_name_secrets)
     known: dict[str, Any] = {name: value for name, value in entry.items() if name in _KNOWN}
-    known.setdefault("risk", "read_external" if definition.reads else "write_external")
+    least = RiskClass.READ_EXTERNAL if definition.reads else RiskClass.WRITE_EXTERNAL
+    known.setdefault("risk", str(least))
+    if not trusted and str(known["risk"]) in _BELOW[least]:
+        raise BadField("risk", f"a definition that comes by request can only raise the class {least}")
     known.setdefault("retry", {"max_attempts": 1})  # one call, one request, unless the file says otherwise
     if "timeout_ms" not in known:
         known.setdefault("timeout_s", timeout_s)
