@@ -23,6 +23,12 @@ CALL = {"tool": {"name": "mail.send.v1", "risk_class": "external_communication"}
 def rules(place: Path) -> Path:
     (place / "rules.yaml").write_text(RULES)
     (place / "rules.cases.yaml").write_text(CASES)
+    (place / "typo.yaml").write_text(
+        "version: 1\nrules:\n  - {id: a, match: {tool: mail.send.v1, arguments: {too: x}}, decision: deny, reason: R}\n"
+    )
+    (place / "bundle").mkdir()
+    for name in ("rules.yaml", "rules.cases.yaml"):
+        (place / "bundle" / name).write_text((place / name).read_text())
     return place
 
 
@@ -36,7 +42,7 @@ def rules(place: Path) -> Path:
             1,
             ["FAILED rules.cases.yaml, case 1: Mail may", "ask"],
         ),
-        (["test", "."], 0, ["1 of 1 cases passed."]),
+        (["test", "bundle"], 0, ["1 of 1 cases passed."]),
         (["test", "rules.yaml", "--full"], 1, ["no case for the rule never"]),
         (["test", "strict", "--full"], 0, ["13 of 13 cases passed."]),
         (["test", "nothing.yaml"], 2, ["There is no file or folder nothing.yaml"]),
@@ -53,6 +59,12 @@ def rules(place: Path) -> Path:
         (["explain", "nothing.yaml", "{}"], 2, ["There is no policy 'nothing.yaml'"]),
         (["lint", "rules.yaml"], 0, ["rules.yaml: note: no default is written"]),
         (["lint", "strict"], 0, ["Nothing found."]),
+        (["lint", "rules.yaml", "--python", "mytools:tools"], 0, ["note: no default is written"]),
+        (
+            ["lint", "typo.yaml", "--python", "mytools:tools"],
+            1,
+            ["typo.yaml:3:5: warning", "takes no argument 'too'"],
+        ),
         (["lint", "rules.cases.yaml"], 1, ["error: a policy is a mapping", "[DOES_NOT_LOAD]"]),
         (["replay", "strict"], 0, []),
         (["replay", "strict", "--run", "none"], 2, ["No run none"]),

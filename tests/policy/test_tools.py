@@ -12,6 +12,7 @@ from gerbang.policy.explain import explain
 from gerbang.policy.history import CallStatus
 from gerbang.policy.lint import lint
 from gerbang.policy.replay import Recorded, replay_run
+from gerbang.values import Contract, RiskClass
 
 POLICY = """
 version: 1
@@ -299,6 +300,81 @@ def test_files_that_do_not_load(text: str, code: str, says: str) -> None:
     (found,) = lint({"p.yaml": text})
     assert (found.code, found.level) == (code, "error")
     assert says in found.message
+
+
+SEND = Contract(
+    "mail.send.v1",
+    RiskClass.EXTERNAL_COMMUNICATION,
+    "Send a mail.",
+    {
+        "type": "object",
+        "properties": {
+            "to": {"type": "array", "items": {"type": "string"}},
+            "count": {"type": "integer"},
+            "kind": {"enum": ["html", "text"]},
+            "sub": {"type": "object", "properties": {"x": {"type": "number"}}, "additionalProperties": False},
+            "any": {"anyOf": [{"type": "string"}, {"type": "number"}]},
+            "maybe": {"type": ["string", "null"]},
+            "open": {"type": "object"},
+        },
+        "additionalProperties": False,
+    },
+)
+READ = Contract(
+    "crm.read.v1",
+    RiskClass.READ_INTERNAL,
+    "Read.",
+    {"type": "object", "properties": {"id": {"type": "string"}}},
+)
+
+
+@pytest.mark.parametrize(
+    ("match", "want"),
+    [
+        ("{tool: mail.sendd.v1}", ["UNKNOWN_TOOL"]),
+        ("{tool: [mail.send.v1, x.v1]}", ["UNKNOWN_TOOL"]),
+        ("{tool: mails.*}", ["UNKNOWN_TOOL"]),
+        ("{tool: mail.*}", []),
+        ("{tool: mail.*, class: draft}", ["WRONG_CLASS"]),
+        ("{tool: mail.*, class: {above: draft}}", []),
+        ("{tool: mail.send.v1, arguments: {too: x}}", ["UNKNOWN_ARGUMENT"]),
+        ("{tool: mail.send.v1, arguments: {sub.y: 1}}", ["UNKNOWN_ARGUMENT"]),
+        ("{tool: mail.send.v1, arguments: {sub.x: {gt: 1}}}", []),
+        ("{tool: mail.send.v1, arguments: {/sub/x: 1.5}}", []),
+        ("{tool: mail.send.v1, arguments: {open.what.ever: 1}}", []),
+        ("{tool: crm.read.v1, arguments: {other: 1}}", []),
+        ("{tool: [crm.read.v1, mail.send.v1], arguments: {too: 1}}", []),
+        ("{tool: '*', arguments: {too: 1}}", []),
+        ("{tool: mail.send.v1, arguments: {to: {gt: 1}}}", ["TYPE_MISMATCH"]),
+        ("{tool: mail.send.v1, arguments: {count: {prefix: a}}}", ["TYPE_MISMATCH"]),
+        ("{tool: mail.send.v1, arguments: {count: {length: 5}}}", ["TYPE_MISMATCH"]),
+        ("{tool: mail.send.v1, arguments: {count: {all_in: [a]}}}", ["TYPE_MISMATCH"]),
+        ("{tool: mail.send.v1, arguments: {count: '5'}}", ["TYPE_MISMATCH"]),
+        ("{tool: mail.send.v1, arguments: {count: {in: [a, 5]}}}", []),
+        ("{tool: mail.send.v1, arguments: {count: {gt: 5}}}", []),
+        ("{tool: mail.send.v1, arguments: {kind: pdf}}", ["TYPE_MISMATCH"]),
+        ("{tool: mail.send.v1, arguments: {kind: {in: [pdf, html]}}}", []),
+        ("{tool: mail.send.v1, arguments: {to.0: {prefix: a}}}", []),
+        ("{tool: mail.send.v1, arguments: {to.0: {gt: 1}}}", ["TYPE_MISMATCH"]),
+        ("{tool: mail.send.v1, arguments: {any: {gt: 1}}}", []),
+        ("{tool: mail.send.v1, arguments: {maybe: null}}", []),
+        ("{tool: mail.send.v1, arguments: {maybe: {suffix: a}}}", []),
+        ("{tool: mail.send.v1, arguments: {maybe: 5}}", ["TYPE_MISMATCH"]),
+    ],
+)
+def test_rules_are_held_against_the_tools(match: str, want: list[str]) -> None:
+    found = lint({"p.yaml": rules(f"decision: deny, match: {match}")}, None, [SEND, READ])
+    assert [item.code for item in found if item.code != "MISSING_DEFAULT"] == want
+
+
+def test_two_files_with_one_default_or_one_name_are_found() -> None:
+    two = lint(
+        {"a.yaml": "version: 1\ndefaults: {draft: ask}", "b.yaml": "version: 1\ndefaults: {draft: deny}"}
+    )
+    assert [(item.code, item.file, item.line) for item in two] == [("DOES_NOT_LOAD", "b.yaml", 2)]
+    text = rules("decision: deny, match: {tool: a}")
+    twice = lint({"a.yaml": text, "b.yaml": text})
+    assert [(item.code, item.file, item.line) for item in twice] == [("DOES_NOT_LOAD", "b.yaml", 3)]
 
 
 def recorded(call: str, tool: str, then: str, status: CallStatus | None = None, **known: Any) -> Recorded:

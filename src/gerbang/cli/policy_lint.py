@@ -3,7 +3,7 @@
 import typer
 
 from gerbang.adapters.policy.bundle import BundleError
-from gerbang.cli import options
+from gerbang.cli import options, street
 from gerbang.cli.exits import Exit
 from gerbang.cli.policy_source import PolicyName, is_engine, opened, path_of
 from gerbang.cli.safe_text import one_line
@@ -12,6 +12,7 @@ from gerbang.compose.policy import policy_texts
 from gerbang.compose.policy_zones import zone
 from gerbang.errors import PolicyError
 from gerbang.policy.lint import Finding, lint
+from gerbang.values import Contract
 
 _STYLE = {"error": "red", "warning": "yellow", "note": "dim"}
 
@@ -21,19 +22,24 @@ def register(group: typer.Typer) -> None:
     group.command("lint")(lint_)
 
 
-def lint_(policy: PolicyName, json: options.Json = False) -> int:
+def lint_(policy: PolicyName, python: options.Tools = None, json: options.Json = False) -> int:
     """Say what is wrong or useless in a policy. Exit code 1 when there are errors or warnings.
 
     Found are: fields and conditions that do not exist, values of the wrong type, rules that can never match
     or that another rule always overrides, defaults written twice or not at all, facts that nothing asks for.
+    With --python also: tools and arguments that do not exist, comparisons that do not fit an argument.
 
     \b
     Examples:
       gerbang policy lint rules.yaml
       gerbang policy lint policies/ --json
+      gerbang policy lint rules.yaml --python mytools:tools
       gerbang policy lint rego:policies/rego
     """
-    found = _engine(policy) if is_engine(policy) else lint(policy_texts(path_of(policy)), zone)
+    if is_engine(policy):
+        found = _engine(policy)
+    else:
+        found = lint(policy_texts(path_of(policy)), zone, _contracts(python or []))
     screen = Screen.standard()
     if json:
         screen.document([item.as_dict() for item in found])
@@ -48,6 +54,15 @@ def lint_(policy: PolicyName, json: options.Json = False) -> int:
         if not found:
             screen.line("Nothing found.")
     return Exit.FAILED if any(item.level != "note" for item in found) else Exit.DONE
+
+
+def _contracts(extra: list[str]) -> list[Contract]:
+    """Return the contracts of the tools that there are; none when no tools of one's own are named."""
+    if not extra:
+        return []
+    return [
+        tool.contract for tool in street.tools(options.settings(None), extra) if hasattr(tool, "contract")
+    ]
 
 
 def _engine(policy: str) -> tuple[Finding, ...]:

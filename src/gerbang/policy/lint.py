@@ -1,6 +1,6 @@
 """Lint of rules: what does not load, and what loads and can never do anything."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from msgspec import Struct
@@ -9,10 +9,12 @@ from gerbang.errors import PolicyError
 from gerbang.policy.bundle import compile_bundle
 from gerbang.policy.hours import Zones
 from gerbang.policy.implied import impossible, within
+from gerbang.policy.lint_tools import against_tools
 from gerbang.policy.rule import Rule, read_rule
 from gerbang.policy.rules import RulesPolicy
 from gerbang.policy.where import MisplacedError, Places, Where
 from gerbang.values import RiskClass
+from gerbang.values.contract import Contract
 from gerbang.values.yamltext import read_yaml
 
 Level = Literal["error", "warning", "note"]
@@ -35,9 +37,11 @@ class Finding(Struct, frozen=True):
         return {name: getattr(self, name) for name in self.__struct_fields__}
 
 
-def lint(texts: Mapping[str, str], zones: Zones | None = None) -> tuple[Finding, ...]:
+def lint(
+    texts: Mapping[str, str], zones: Zones | None = None, contracts: Iterable[Contract] = ()
+) -> tuple[Finding, ...]:
     """Return the findings of a bundle's texts, by file and line. Errors say why it does not load; every rule
-    that is wrong is named, not only the first.
+    that is wrong is named, not only the first. With `contracts` the rules are also held against these tools.
     """
     found: list[Finding] = []
     data: dict[str, Any] = {}
@@ -56,7 +60,7 @@ def lint(texts: Mapping[str, str], zones: Zones | None = None) -> tuple[Finding,
         except MisplacedError as error:
             found.append(_at(error, places))
         else:
-            found = list(_useless(policy, places))
+            found = [*_useless(policy, places), *_unfit(policy, places, tuple(contracts))]
     return tuple(sorted(found, key=lambda item: (item.file, item.line, item.column, item.code)))
 
 
@@ -87,10 +91,23 @@ def _at(error: MisplacedError, places: Mapping[str, Places]) -> Finding:
     return Finding("DOES_NOT_LOAD", "error", error.said, error.origin, line, column)
 
 
+def _of_rule(rule: Rule, places: Mapping[str, Places], code: str, level: Level, message: str) -> Finding:
+    line, column = places[rule.origin].of(("rules", rule.index)) or (0, 0)
+    return Finding(code, level, message, rule.origin, line, column, rule.id)
+
+
+def _unfit(
+    policy: RulesPolicy, places: Mapping[str, Places], contracts: tuple[Contract, ...]
+) -> Iterator[Finding]:
+    if contracts:
+        for rule in policy.rules:
+            for code, message in against_tools(rule, contracts):
+                yield _of_rule(rule, places, code, "warning", message)
+
+
 def _useless(policy: RulesPolicy, places: Mapping[str, Places]) -> Iterator[Finding]:
     def finding(rule: Rule, code: str, level: Level, message: str) -> Finding:
-        line, column = places[rule.origin].of(("rules", rule.index)) or (0, 0)
-        return Finding(code, level, message, rule.origin, line, column, rule.id)
+        return _of_rule(rule, places, code, level, message)
 
     by_tool = _ByTool(policy.rules)
     for rule in policy.rules:
