@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 
 from gerbang.config import KEYS, OTHER_NAMES, Origin, Settings, load, load_with_origins
 from gerbang.errors import ConfigError
@@ -110,10 +111,10 @@ def test_every_setting_can_come_from_the_environment() -> None:
     samples: dict[str, tuple[str, Any]] = {
         "lang": ("id", "id"),
         "deadline_s": ("2.5", 2.5),
-        "tools_enabled": ("true", True),
         "tool_timeout_secs": ("2.5", 2.5),
         "egress": (" a.example , 10.0.0.0/8,", ("a.example", "10.0.0.0/8")),
     }
+    samples |= {field.name: ("true", True) for field in fields(Settings) if field.type in (bool, bool | None)}
     for key in KEYS:
         text, value = samples.get(key, ("3", None))
         found = getattr(load({}, {f"GERBANG_{key.upper()}": text}), key)
