@@ -24,7 +24,8 @@ def rules(place: Path) -> Path:
     (place / "rules.yaml").write_text(RULES)
     (place / "rules.cases.yaml").write_text(CASES)
     (place / "typo.yaml").write_text(
-        "version: 1\nrules:\n  - {id: a, match: {tool: mail.send.v1, arguments: {too: x}}, decision: deny, reason: R}\n"
+        "version: 1\nrules:\n"
+        "  - {id: a, match: {tool: mail.send.v1, arguments: {too: x}}, decision: deny, reason: R}\n"
     )
     (place / "bundle").mkdir()
     for name in ("rules.yaml", "rules.cases.yaml"):
