@@ -40,7 +40,10 @@ Secrets = Annotated[
         "--secrets", metavar="ADDRESS", help="Where secrets are: env: | file:PATH | keyring: | envfile:PATH"
     ),
 ]
-Policy = Annotated[str | None, typer.Option("--policy", metavar="FILE", help="Policy rules (YAML).")]
+Policy = Annotated[
+    str | None,
+    typer.Option("--policy", metavar="POLICY", help="Rules: a file or folder. Or rego:PATH, opa:URL."),
+]
 
 
 def settings(config: Path | None, **options: Any) -> Settings:
