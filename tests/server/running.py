@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import os
 import signal
 import subprocess
@@ -40,13 +41,16 @@ class Server:
 
 
 @contextmanager
-def started(*options: str, folder: Path | None = None) -> Iterator[Server]:
-    """Start a server on a free port with the tools of the tests."""
+def started(
+    *options: str, folder: Path | None = None, bounds: dict[str, Any] | None = None
+) -> Iterator[Server]:
+    """Start a server on a free port with the tools of the tests. `bounds` are settings of the server."""
     with tempfile.TemporaryDirectory() as made:
         place = folder or Path(made)
-        command = [sys.executable, "-c", "import gerbang.cli; gerbang.cli.main()", "serve", "--port", "0"]
-        command += ["--python", "tools_for_tests:TOOLS", "--policy", str(HERE / "policy.yaml")]
-        command += ["--keys", str(place / "keys.json"), "--workspace", str(place), *options]
+        command = [sys.executable, str(HERE / "bounded_server.py"), json.dumps(bounds or {})]
+        command += ["serve", "--port", "0", "--python", "tools_for_tests:TOOLS", "--policy"]
+        command += [str(HERE / "policy.yaml"), "--keys", str(place / "keys.json")]
+        command += ["--workspace", str(place), *options]
         environment = {**os.environ, "PYTHONPATH": f"{HERE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
         with (place / "log.txt").open("a") as log:
             process = subprocess.Popen(
@@ -133,14 +137,17 @@ def asking(server: Server, work: Callable[[Client], Awaitable[None]], token: str
 
 @asynccontextmanager
 async def scripted(
-    script: dict[str, Sequence[models.Answer]], *options: str, folder: Path | None = None
+    script: dict[str, Sequence[models.Answer]],
+    *options: str,
+    folder: Path | None = None,
+    bounds: dict[str, Any] | None = None,
 ) -> AsyncIterator[tuple[Server, models.Model]]:
     """Start a model server with a script, and a server that uses it."""
     model, runner = await models.serving(script)
     wanted = ["--model", model.address, "--profile", "voice"]
     if not any(option == "--store" for option in options):
         wanted += ["--store", "memory:"]
-    starting = started(*wanted, *options, folder=folder)
+    starting = started(*wanted, *options, folder=folder, bounds=bounds)
     server = await asyncio.to_thread(starting.__enter__)
     try:
         yield server, model

@@ -77,39 +77,52 @@ def _active(toolset: Toolset) -> ActiveTools:
     return ActiveTools(True, len(names), toolset.source, names)
 
 
+_URL: Final = (
+    r"^https?://([a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)*|127\.0\.0\.1|\[::1\])(:[1-9][0-9]{0,3})?(/[!-~]*)?$"
+)
+
+
+def _text(about: str, pattern: str) -> dict[str, Any]:
+    return {"type": "string", "pattern": pattern, "description": about}
+
+
 DEFINITION: Final[dict[str, Any]] = {
     "type": "array",
     "minItems": 1,
+    "maxItems": 1000,
     "items": {
         "type": "object",
         "required": ["name", "description", "url"],
         "properties": {
-            "name": {
-                "type": "string",
-                "description": "What the model calls it: letters, digits, _ - and dots.",
+            "name": _text("What the model calls it.", "^[A-Za-z][A-Za-z0-9_]{0,63}$"),
+            "description": _text("When to use it, and what it gives.", "^[^ ]"),
+            "parameters": {
+                "description": "A JSON Schema of the arguments; an object without properties if left out.",
+                "type": "object",
             },
-            "description": {"type": "string", "description": "When to use it, and what it gives."},
-            "parameters": {"type": "object", "default": {"type": "object", "properties": {}}},
-            "url": {"type": "string", "description": "With {argument} placeholders in path and query."},
-            "method": {"type": "string", "default": "POST"},
-            "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+            "url": _text("With {argument} placeholders in its path and query.", _URL),
+            "method": _text("Any verb; POST if left out.", "^[A-Za-z]+$"),
+            "headers": {
+                "description": "With {argument} placeholders in the values.",
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+            },
         },
     },
 }
-_WEATHER: Final = [
+_LAMP: Final = [
     {
-        "name": "get_weather",
-        "description": "Current weather of a city. Use for questions about weather now.",
+        "name": "switch_lamp",
+        "description": "Switches the lamp of a room on or off. Returns its new state.",
         "parameters": {
             "type": "object",
-            "properties": {"city": {"type": "string"}},
-            "required": ["city"],
+            "properties": {"room": {"type": "string"}, "on": {"type": "boolean"}},
         },
-        "url": "https://api.example.com/weather/{city}",
-        "method": "GET",
+        "url": "https://home.example.com/lamps",
+        "method": "PUT",
     }
 ]
-_ANSWER: Final = {"ok": True, "count": 1, "source": "request", "tools": ["get_weather"]}
+_ANSWER: Final = {"ok": True, "count": 1, "source": "request", "tools": ["switch_lamp"]}
 GROUP: Final = RouteGroup(
     "tools",
     "Declarative HTTP tools: a tool is the description of a request.",
@@ -136,7 +149,7 @@ GROUP: Final = RouteGroup(
             "the right `admin`.",
             body=DEFINITION,
             body_about="A JSON array of tools.",
-            examples={"weather": {"summary": "One tool", "value": _WEATHER}},
+            examples={"lamp": {"summary": "One tool", "value": _LAMP}},
             answers=(Answer(200, "The definitions that are active now", ActiveTools, _ANSWER),),
             problems=(400, 401, 403, 413, 429, 500, 503),
         ),

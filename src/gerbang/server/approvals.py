@@ -7,8 +7,18 @@ from msgspec import Meta, Struct
 
 from gerbang.approval.machine import ApprovalState
 from gerbang.errors import UsageError
-from gerbang.server.operation import Answer, Exchange, Operation, Parameter, RouteGroup, short, whole
-from gerbang.server.problems import Problem, bad_request, not_found, problem
+from gerbang.server.operation import (
+    SHORT,
+    Answer,
+    Exchange,
+    Operation,
+    Parameter,
+    RouteGroup,
+    number,
+    short,
+    whole,
+)
+from gerbang.server.problems import Problem, not_found, problem
 from gerbang.server.replies import Reply, json_reply
 from gerbang.server.schemas import ApprovalView, approval_view
 from gerbang.values.record import ApprovalRow, RunState
@@ -62,7 +72,7 @@ async def listed(exchange: Exchange) -> Reply:
             limit=limit,
         )
     except UsageError:
-        raise bad_request("There is no approval 'before'.", "Use the next of the last page.") from None
+        raise not_found("approval 'before'") from None
     views = [approval_view(row) for row in rows]
     return json_reply(ApprovalList(views, rows[-1].approval_id if len(rows) == limit else None))
 
@@ -172,7 +182,7 @@ _DONE: Final = (Answer(200, "The decision is recorded", Decided, {"approval": _E
 
 
 def _text(name: str, about: str) -> Parameter:
-    return Parameter(name, "query", about, {"type": "string", "minLength": 1, "maxLength": 512})
+    return Parameter(name, "query", about, SHORT)
 
 
 GROUP: Final = RouteGroup(
@@ -187,7 +197,7 @@ GROUP: Final = RouteGroup(
             "List requests, newest first",
             right="approvals",
             parameters=(
-                Parameter("limit", "query", "How many.", {"type": "integer", "minimum": 1, "maximum": 500}),
+                Parameter("limit", "query", "How many.", number(1, 500)),
                 _text("before", "The `next` of the page before."),
                 _text("run_id", "Only those of this run."),
                 Parameter(

@@ -5,7 +5,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gerbang.audit.chain import verify
-from gerbang.server.operation import Answer, Exchange, Operation, Parameter, RouteGroup, whole
+from gerbang.server.operation import Answer, Exchange, Operation, Parameter, RouteGroup, number, whole
 from gerbang.server.problems import not_found
 from gerbang.server.replies import Reply, json_reply
 from gerbang.server.run_history import own_run
@@ -94,10 +94,8 @@ GROUP: Final = RouteGroup(
             "Give a run's events",
             right="audit",
             parameters=(
-                Parameter(
-                    "after", "query", "Only events after this sequence.", {"type": "integer", "minimum": 0}
-                ),
-                Parameter("limit", "query", "How many.", {"type": "integer", "minimum": 1, "maximum": _PAGE}),
+                Parameter("after", "query", "Only events after this sequence.", number(0, 2**53)),
+                Parameter("limit", "query", "How many.", number(1, _PAGE)),
             ),
             answers=(
                 Answer(200, "The events", EventList, {"run_id": "r1", "events": [_EVENT], "next": None}),

@@ -1,13 +1,15 @@
 """`/v1/calls`: one gated call. `/v1/decisions`: what would happen, and why; nothing runs."""
 
-from typing import Annotated, Any, Final
+import re
+from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
+from gerbang import parse
 from gerbang.errors import UsageError
-from gerbang.server.operation import Answer, Exchange, Operation, Parameter, RouteGroup, short
-from gerbang.server.problems import bad_request, not_found, of_result
+from gerbang.server.operation import Answer, Exchange, Operation, Parameter, RouteGroup
+from gerbang.server.problems import bad_request, not_found, of_result, problem
 from gerbang.server.replies import Reply, json_reply
 from gerbang.server.schemas import DecisionView, ResultView
 
@@ -18,7 +20,17 @@ def _nothing() -> msgspec.Raw:
 
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
 RunId = Annotated[str, Meta(min_length=1, max_length=512)]
-StepNumber = Annotated[int, Meta(ge=-(2**53), le=2**53)]
+
+
+_MAX_STEP: Final = 2**53
+_STEP: Final[dict[str, Any]] = {
+    "anyOf": [
+        {"type": "integer", "minimum": -_MAX_STEP, "maximum": _MAX_STEP},
+        {"type": "string", "minLength": 1, "maxLength": 512},
+    ],
+    "default": 1,
+}
+_OBJECT: Final[dict[str, Any]] = {"type": "object", "default": {}}
 
 
 class CallBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,10 +40,12 @@ class CallBody(Struct, frozen=True, forbid_unknown_fields=True):
     `key` is an idempotency key of your own; the header Idempotency-Key says the same.
     """
 
+    SCHEMAS: ClassVar[dict[str, Any]] = {"step_id": _STEP, "arguments": _OBJECT}
+
     tool: Name
     arguments: msgspec.Raw = msgspec.field(default_factory=_nothing)
     run_id: RunId | None = None
-    step_id: StepNumber | Name = 1
+    step_id: int | float | str = 1
     key: Name | None = None
     purpose: Name | None = None
     intent: Name | None = None
@@ -40,16 +54,19 @@ class CallBody(Struct, frozen=True, forbid_unknown_fields=True):
 class DecisionBody(Struct, frozen=True, forbid_unknown_fields=True):
     """A call that is only decided on; fields as in a call."""
 
+    SCHEMAS: ClassVar[dict[str, Any]] = {"step_id": _STEP, "arguments": _OBJECT}
+
     tool: Name
     arguments: msgspec.Raw = msgspec.field(default_factory=_nothing)
     run_id: RunId | None = None
-    step_id: StepNumber | Name = 1
+    step_id: int | float | str = 1
     purpose: Name | None = None
     intent: Name | None = None
 
 
 _CALL: Final = msgspec.json.Decoder(CallBody)
 _DECISION: Final = msgspec.json.Decoder(DecisionBody)
+_KEY: Final = re.compile("[!-~]{1,512}")
 _TEXT: Final = msgspec.json.Decoder(str)
 
 
@@ -66,7 +83,7 @@ async def call(exchange: Exchange) -> Reply:
             _arguments(asked.arguments),
             principal=who,
             run_id=asked.run_id,
-            step_id=asked.step_id,
+            step_id=_step(asked.step_id),
             key=key,
             purpose=asked.purpose,
             intent=asked.intent,
@@ -85,13 +102,17 @@ async def decide(exchange: Exchange) -> Reply:
     asked: DecisionBody = exchange.read(_DECISION)
     who = exchange.caller.principal
     toolset = exchange.service.toolsets.of(who.tenant)
+    arguments, fault = parse.arguments_from_json(_arguments(asked.arguments))
+    if arguments is None:
+        code, message = fault or ("CALL_NOT_JSON", "The arguments are no JSON object.")
+        raise bad_request(message, "Send one JSON object.", code)
     try:
         decision = toolset.gateway.decide(
             asked.tool,
-            _arguments(asked.arguments),
+            arguments,
             principal=who,
             run_id=asked.run_id,
-            step_id=asked.step_id,
+            step_id=_step(asked.step_id),
             purpose=asked.purpose,
             intent=asked.intent,
         )
@@ -106,16 +127,25 @@ def _arguments(raw: msgspec.Raw) -> str:
     return _TEXT.decode(text) if text[:1] == b'"' else text.decode()
 
 
+def _step(given: float | str) -> int | str:
+    """Return the step: a text, or a whole number, however JSON writes it."""
+    if isinstance(given, str):
+        if 0 < len(given) <= 512:
+            return given
+    elif abs(given) <= _MAX_STEP and given == int(given):
+        return int(given)
+    message = "step_id is a whole number, or a text of 1 to 512 characters."
+    raise problem(422, "validation_error", "BODY_SHAPE", message, recoverable=True)
+
+
 def _key(exchange: Exchange, given: str | None) -> str | None:
     header = exchange.header(b"idempotency-key")
     if header is None:
         return given
-    try:
-        short(header)
-    except ValueError as error:
-        raise bad_request(f"Idempotency-Key is wrong: {error}.", "Send another.") from None
+    if not _KEY.fullmatch(header):
+        raise bad_request("Idempotency-Key is 1 to 512 visible ASCII characters.", "Send another.")
     if given is not None and given != header:
-        raise bad_request("Idempotency-Key and the body's key differ.", "Send one of them.")
+        raise problem(409, "conflict", "TWO_KEYS", "Idempotency-Key and the body's key differ.", "Send one.")
     return header
 
 
@@ -127,11 +157,11 @@ def _of_usage(error: UsageError, run_id: str | None) -> Exception:
 
 
 _EXAMPLE: Final = {
-    "weather": {
+    "order": {
         "summary": "Ask a tool, at step 1 of a run of your own",
         "value": {
-            "tool": "weather.get_current.v1",
-            "arguments": {"city": "Paris"},
+            "tool": "shop.find_order.v1",
+            "arguments": {"number": "A-17"},
             "run_id": "r1",
             "step_id": 1,
         },
@@ -139,16 +169,16 @@ _EXAMPLE: Final = {
 }
 _RESULT: Final[dict[str, Any]] = {
     "status": "ok",
-    "tool": "weather.get_current.v1",
+    "tool": "shop.find_order.v1",
     "run_id": "r1",
     "step_id": 1,
     "call_id": "call_3f1d20a9b7c4",
-    "value": {"city": "Paris", "celsius": 21},
+    "value": {"number": "A-17", "state": "sent"},
     "error": None,
     "replayed": False,
     "taint": None,
     "event_id": "r1/2",
-    "for_model": '{"celsius":21,"city":"Paris"}',
+    "for_model": '{"number":"A-17","state":"sent"}',
     "approval_id": None,
     "decision": {
         "decision": "allow",
@@ -177,7 +207,7 @@ GROUP: Final = RouteGroup(
                     "Idempotency-Key",
                     "header",
                     "A key of your own: the same key with the same call gives the stored result.",
-                    {"type": "string", "minLength": 1, "maxLength": 512, "pattern": "^[!-~]+$"},
+                    {"type": "string", "minLength": 1, "maxLength": 512, "pattern": "^[!-~]{1,512}$"},
                 ),
             ),
             answers=(
@@ -202,7 +232,7 @@ GROUP: Final = RouteGroup(
                     "The decision",
                     DecisionView,
                     {
-                        "tool": "weather.get_current.v1",
+                        "tool": "shop.find_order.v1",
                         "decision": "allow",
                         "reasons": ["CLASS_DEFAULT"],
                         "rule": None,

@@ -109,8 +109,8 @@ async def read_body(receive: Receive, headers: Mapping[bytes, bytes], limit: int
     if length is None and b"transfer-encoding" not in headers:
         return b""
     if length is not None and int(length) > limit:  # the parser has seen that it is a number
-        if b"expect" not in headers:
-            await _drop(receive, min(int(length), _DROPPED * limit))
+        if b"expect" not in headers and int(length) <= _DROPPED * limit:
+            await _drop(receive, int(length))
         raise too_large(limit)
     message = await receive()
     body: bytes = message.get("body", b"")

@@ -73,6 +73,9 @@ def _types(operations: Iterable[Operation]) -> list[Any]:
 
 def _components(types: list[Any]) -> dict[str, Any]:
     _, schemas = msgspec.json.schema_components(types, ref_template=_REF, schema_hook=_raw)
+    for kind in types:  # what a type alone cannot say, such as "an integer, however it is written"
+        for name, schema in getattr(kind, "SCHEMAS", {}).items():
+            schemas[kind.__name__]["properties"][name] = schema
     return dict(sorted(schemas.items()))
 
 

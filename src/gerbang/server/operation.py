@@ -193,6 +193,15 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
+SHORT: Final = {"type": "string", "minLength": 1, "maxLength": 512, "pattern": "^[^\\x00]*$"}
+"""The schema of what `short` reads."""
+
+
+def number(low: int, high: int) -> dict[str, Any]:
+    """Return the schema of what `whole` reads."""
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
 def short(text: str) -> str:
     """Return a text of 1 to 512 characters that can be recorded."""
     if not 0 < len(text) <= 512 or "\x00" in text:

@@ -8,6 +8,7 @@ import asyncio
 from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from gerbang.server.settings import ServerSettings
 
@@ -30,6 +31,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._in_head = False
         self._head_bytes = 0
+        self._refused = False
+        self._patience = _Patience(self.loop, self.settings.send_timeout_s)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, or send it away when there are too many."""
@@ -54,13 +57,23 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Go on with the body; it has a time of its own."""
         self._in_head = False
+        if sum(len(name) + len(value) + 4 for name, value in self.headers) > self.settings.max_headers:
+            self._refused = True
+            self._refuse(_TOO_LARGE)
+            return
         self._wait(self.settings.body_timeout_s)
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body, if its request was taken."""
+        if not self._refused:
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Wait for nothing more from the client."""
         self._stop()
-        super().on_message_complete()
+        if not self._refused:
+            super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
         """Leave the connection to the WebSocket protocol."""
@@ -70,7 +83,18 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._stop()
+        self._patience.stop()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Wait for a client that takes nothing, but not for ever."""
+        self._patience.start(self.transport)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """Go on: it takes what is sent."""
+        self._patience.stop()
+        super().resume_writing()
 
     @property
     def _idle(self) -> bool:
@@ -102,6 +126,58 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
 
 
-def bounded(settings: ServerSettings) -> type[BoundedProtocol]:
-    """Return the protocol for these settings."""
-    return type("Bounded", (BoundedProtocol,), {"settings": settings})
+class BoundedWebSocket(WebSocketsSansIOProtocol):
+    """One WebSocket. Closing does not wait for a client that reads nothing: after a while it is cut off."""
+
+    settings: ServerSettings
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._patience = _Patience(self.loop, self.settings.send_timeout_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._patience.stop()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Wait for a client that takes nothing, but not for ever."""
+        self._patience.start(self.transport)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """Go on: it takes what is sent."""
+        self._patience.stop()
+        super().resume_writing()
+
+    async def send(self, message: Any) -> None:
+        """Send; a close goes out behind what waits, it does not wait itself."""
+        if message["type"] == "websocket.close":
+            self.writable.set()
+        await super().send(message)
+
+
+class _Patience:
+    """How long a client that takes nothing is waited for: twice the time after which it is told so."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, send_timeout_s: float) -> None:
+        self._loop = loop
+        self._seconds = 2 * send_timeout_s
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, transport: asyncio.Transport) -> None:
+        """Begin to wait, or go on waiting."""
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._seconds, transport.abort)
+
+    def stop(self) -> None:
+        """Wait no longer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def bounded(settings: ServerSettings) -> tuple[type[BoundedProtocol], type[BoundedWebSocket]]:
+    """Return the protocols for these settings: of HTTP, and of WebSockets."""
+    members = {"settings": settings}
+    return type("Http", (BoundedProtocol,), members), type("WebSocket", (BoundedWebSocket,), members)

@@ -7,7 +7,17 @@ from msgspec import Meta, Struct
 
 from gerbang.errors import UsageError
 from gerbang.server.live import LiveRun
-from gerbang.server.operation import Answer, Exchange, Operation, Parameter, RouteGroup, short, whole
+from gerbang.server.operation import (
+    SHORT,
+    Answer,
+    Exchange,
+    Operation,
+    Parameter,
+    RouteGroup,
+    number,
+    short,
+    whole,
+)
 from gerbang.server.problems import bad_request, not_found, problem
 from gerbang.server.replies import EventStream, Reply, json_reply
 from gerbang.server.run_history import WORKING, own_run
@@ -17,7 +27,7 @@ from gerbang.values import Message
 from gerbang.values.record import RunState
 
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
-Prompt = Annotated[str, Meta(min_length=1, max_length=1_000_000, pattern=r"\S")]
+Prompt = Annotated[str, Meta(min_length=1, max_length=100_000, pattern=r"\S")]
 
 
 class RunBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,6 +47,14 @@ class RunList(Struct, frozen=True):
 
     runs: list[RunView]
     next: str | None
+
+
+class RunEvent(Struct, frozen=True, omit_defaults=True):
+    """One event of the stream. `data` is JSON; `id` is the sequence, where the event is of the record."""
+
+    event: str
+    data: str
+    id: str | None = None
 
 
 _RUN: Final = msgspec.json.Decoder(RunBody)
@@ -77,7 +95,7 @@ async def listed(exchange: Exchange) -> Reply:
             before=await _own_cursor(exchange, asked.get("before")),
         )
     except UsageError:
-        raise bad_request("There is no run 'before'.", "Use the next of the last page.") from None
+        raise not_found("run 'before'") from None
     views = [run_view(row, _is_live(exchange, row.run_id)) for row in rows]
     return json_reply(RunList(views, rows[-1].run_id if len(rows) == limit else None))
 
@@ -147,7 +165,7 @@ async def _own_cursor(exchange: Exchange, run_id: str | None) -> str | None:
     if run_id is None:
         return None
     if await own_run(exchange.service.store, run_id, exchange.caller.principal.tenant) is None:
-        raise UsageError("no such run")
+        raise not_found("run 'before'")
     return run_id
 
 
@@ -198,12 +216,8 @@ _EXAMPLE: Final[dict[str, Any]] = {
     "updated_at": 1796033012.1,
     "live": False,
 }
-_LIMIT: Final = Parameter(
-    "limit", "query", "How many, 50 if not said.", {"type": "integer", "minimum": 1, "maximum": 500}
-)
-_BEFORE: Final = Parameter(
-    "before", "query", "The `next` of the page before.", {"type": "string", "minLength": 1, "maxLength": 512}
-)
+_LIMIT: Final = Parameter("limit", "query", "How many, 50 if not said.", number(1, 500))
+_BEFORE: Final = Parameter("before", "query", "The `next` of the page before.", SHORT)
 _STATE: Final = Parameter(
     "state",
     "query",
@@ -236,7 +250,7 @@ GROUP: Final = RouteGroup(
             right="runs",
             parameters=(_LIMIT, _BEFORE, _STATE),
             answers=(Answer(200, "The runs", RunList, {"runs": [_EXAMPLE], "next": None}),),
-            problems=_COMMON,
+            problems=(*_COMMON, 404),
         ),
         Operation(
             "GET",
@@ -259,9 +273,7 @@ GROUP: Final = RouteGroup(
             "Last-Event-ID to go on from there. Messages without an id (`assistant_delta` and the like) are "
             "what the run says while it runs. The last event is `end`, with the run.",
             parameters=(
-                Parameter(
-                    "after", "query", "Only events after this sequence.", {"type": "integer", "minimum": 0}
-                ),
+                Parameter("after", "query", "Only events after this sequence.", number(0, 2**53)),
                 Parameter(
                     "Last-Event-ID",
                     "header",
@@ -269,7 +281,7 @@ GROUP: Final = RouteGroup(
                     {"type": "string", "pattern": "^[0-9]{1,15}$"},
                 ),
             ),
-            answers=(Answer(200, "The events", type=str, content_type="text/event-stream"),),
+            answers=(Answer(200, "The events", type=RunEvent, content_type="text/event-stream"),),
             problems=(*_COMMON, 404),
         ),
         Operation(

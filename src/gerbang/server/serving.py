@@ -51,10 +51,11 @@ def serve(
     check_binding(settings, service.authenticator.open_to_all)
     listener = _listen(settings)
     application = build(service, groups)
+    http, socket_class = bounded(settings)
     config = uvicorn.Config(
         application,
-        http=bounded(settings),
-        ws="websockets-sansio",
+        http=http,
+        ws=socket_class,
         loop="uvloop",
         lifespan="on",
         log_config=None,

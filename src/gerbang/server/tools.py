@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 
-from gerbang.server.operation import Answer, Exchange, Operation, Parameter, RouteGroup, short
+from gerbang.server.operation import SHORT, Answer, Exchange, Operation, Parameter, RouteGroup, short
 from gerbang.server.problems import not_found
 from gerbang.server.replies import Reply, json_reply
 from gerbang.values import Contract
@@ -31,9 +31,7 @@ class ToolList(Struct, frozen=True):
     tools: list[ToolView]
 
 
-_INTENT: Final = Parameter(
-    "intent", "query", "Only what a run with this intent may know of.", {"type": "string", "minLength": 1}
-)
+_INTENT: Final = Parameter("intent", "query", "Only what a run with this intent may know of.", SHORT)
 
 
 async def listed(exchange: Exchange) -> Reply:
@@ -76,10 +74,10 @@ def tool_view(item: Contract) -> ToolView:
 
 
 _EXAMPLE: Final[dict[str, Any]] = {
-    "name": "weather.get_current.v1",
-    "description": "Current weather of a city.",
+    "name": "shop.find_order.v1",
+    "description": "Finds an order by its number.",
     "risk": "read_external",
-    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    "parameters": {"type": "object", "properties": {"number": {"type": "string"}}, "required": ["number"]},
     "returns": None,
     "timeout_s": 30.0,
     "intents": [],
