@@ -4,6 +4,8 @@
 # ruff: noqa: E501, Q -- the answers of models stay on one line, as they are
 from typing import Any
 
+from tests.parse.tricky_cases import TRICKY
+
 P: tuple[str, dict[str, Any]] = ("ping", {})
 
 S: tuple[str, dict[str, Any]] = ("sum", {"a": 1, "b": 2})
@@ -331,6 +333,7 @@ MORE += [
     ('inkling', f'sum{INK}', '', [S], {}),
     ('inkling', f'{INK}<|message_model|><|content_text|>And now?<|end_message|>', 'And now?', [S], {}),
     ('inkling', f't<|end_message|><|message_model|>{INK}{INK}', '', [S, S], {'r': 't', 'o': OPEN}),
+    ('inkling', '<|content_invoke_tool_text|>raw<|end_message|><|message_model|><|content_tool_error|>bad<|end_message|>', 'rawbad', [], {}),
     ('inkling', 'Just text.', 'Just text.', [], {}),
     ('inkling', INK[:-30], '', [], {'f': ['CALL_TRUNCATED'], 'o': CUT}),
     ('inkling', '<|content_invoke_tool_json|>{"name": "write_note", "args": {"path": "p", "body": "<|end_message|>"}}<|end_message|>', '', [note('<|end_message|>')], {}),
@@ -339,4 +342,4 @@ MORE += [
     ('hunyuan_v3', '<tool_call>sum<tool_sep>{"a": 1, "b": 2}</tool_call>', '', [S], {}),
 ]
 
-CASES = [*MORE, *JSON, *NAMED, *TAGGED, *OTHER]
+CASES = [*MORE, *JSON, *NAMED, *TAGGED, *OTHER, *TRICKY]

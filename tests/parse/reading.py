@@ -27,7 +27,23 @@ TOOLS = [
     tool("plan_trip", stops={"type": "array", "items": {"type": "string"}}, limits="object", budget="number"),
     tool("tag_item", id="integer", label={"anyOf": [{"type": "string"}, {"type": "null"}]}),
     tool("find_part", code="string", qty="integer"),
+    tool(
+        "cfg",
+        opts={"$ref": "#/$defs/Options"},
+        tags={"type": ["array", "null"], "items": {"type": "integer"}},
+        n={"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        f="number",
+        z={"type": "string", "nullable": True},
+        e={"enum": ["1", "2"]},
+        b={"type": ["boolean", "string"]},
+    ),
 ]
+TOOLS[-1]["parameters"]["$defs"] = {
+    "Options": {
+        "type": "object",
+        "properties": {"k": {"type": "string"}, "xs": {"type": "array", "items": {"type": "number"}}},
+    }
+}
 
 
 @dataclass(frozen=True)

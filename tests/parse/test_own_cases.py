@@ -18,6 +18,8 @@ def test_case(case: Case) -> None:
     assert first.content == content
     assert first.reasoning.strip() == options.get("r", "").strip()
     assert [code for _, code, _ in first.faults] == options.get("f", [])
+    if "m" in options:
+        assert first.repaired == options["m"]
     for other in results[1:]:
         assert other == first
 

@@ -12,7 +12,7 @@ from gerbang.parse.layout import NamedJson
 from gerbang.parse.marks import Marks
 from gerbang.parse.plan import Plan
 from gerbang.parse.reader import Machine, Reader
-from gerbang.parse.scan import skip_past, until, upcoming
+from gerbang.parse.scan import half, skip_past, until, upcoming
 
 _NAME: Final = re.compile(r"[\w.\-/:]+")
 _INDEX: Final = re.compile(r":\d+\Z")
@@ -28,6 +28,7 @@ _PLAMO_BEFORE: Final = (
     "<|plamo:msg|>",
 )
 _PLAMO_AFTER: Final = ("<|plamo:end_tool_arguments:plamo|>", "<|plamo:end_tool_request:plamo|>")
+_AFTER: Final = (_CALL_END, _KIMI_END, *_PLAMO_AFTER, "```")
 _ARGS, _CALL_ID = "[ARGS]", "[CALL_ID]"
 
 Started = Generator[None, None, bool]
@@ -94,18 +95,25 @@ def _deepseek(reader: Reader, mark: str) -> Started:
 
 
 def _section(reader: Reader, call: str, end: str, read_call: Callable[[Reader], Machine]) -> Started:
-    """Read calls up to the section's end. Text between them is not shown; text in place of the first one
-    is.
+    """Read calls up to the section's end. Text between them is not shown; what follows the last one is, when
+    the section has no end.
     """
     found, _ = yield from upcoming(reader, (call, end))
-    if found == "\0":
+    if found == "\0" or half(reader, (call, end)):
         reader.pos = len(reader.buf)
         raise Broken("CALL_TRUNCATED")
     marks = Marks((call, end))
+    count = 0
     while True:
+        reader.record()
         mark = yield from skip_past(reader, marks, lambda _mark: False)
+        behind = reader.recorded()
+        if not mark and not any(option.startswith(behind.strip()) for option in (call, end, *_AFTER)):
+            reader.unread(behind)
+            return count > 0
         if mark != call:
             return True
+        count += 1
         yield from read_call(reader)
 
 
