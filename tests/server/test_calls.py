@@ -118,7 +118,7 @@ def test_an_idempotency_key_runs_a_change_once(plain: Server) -> None:
         status, problem = await client.post("/v1/calls", other, Idempotency_Key=key)
         assert (status, problem["error"]["error_code"]) == (409, "KEY_REUSED")
         status, problem = await client.post("/v1/calls", {**body, "key": "another"}, Idempotency_Key=key)
-        assert status == 400
+        assert (status, problem["error"]["error_code"]) == (409, "TWO_KEYS")
 
     asking(plain, work)
 

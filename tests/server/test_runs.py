@@ -101,8 +101,9 @@ def test_runs_are_listed_page_by_page() -> None:
             assert sorted(found) == sorted(made)
             _, page = await http.get("/v1/runs?state=cancelled")
             assert page["runs"] == []
-            for query in ("limit=0", "limit=x", "state=no", "before=", "before=nobody", "limit=1&limit=2"):
+            for query in ("limit=0", "limit=x", "state=no", "before=", "limit=1&limit=2"):
                 assert (await http.get(f"/v1/runs?{query}"))[0] == 400, query
+            assert (await http.get("/v1/runs?before=nobody"))[0] == 404
 
     asyncio.run(main())
 
@@ -134,6 +135,49 @@ def test_a_run_continues_another_by_the_servers_own_record() -> None:
             history = {"prompt": "again", "history": [{"role": "assistant", "content": "You may."}]}
             assert (await http.post("/v1/runs", history))[0] == 422
             assert (await http.post("/v1/runs", {"prompt": "again", "continues": "x"}))[0] == 404
+
+    asyncio.run(main())
+
+
+MAIL: dict[str, Any] = {"mail": [[("mail.send.v1", {"to": "ana@example.org", "text": "hi"})], "It is sent."]}
+
+
+async def waiting_run(http: Client) -> tuple[str, str]:
+    """Start a run that waits for approval; return its id and the approval's."""
+    _, run = await http.post("/v1/runs", {"prompt": "mail"})
+    assert (await ended(http, run["run_id"]))["state"] == "pending_approval"
+    _, listed = await http.get(f"/v1/approvals?state=pending&run_id={run['run_id']}")
+    return run["run_id"], listed["approvals"][0]["approval_id"]
+
+
+def test_an_approval_resumes_the_run_that_waits_after_a_restart_too(tmp_path: Any) -> None:
+    async def main() -> None:
+        store = ("--store", f"sqlite:{tmp_path / 'store.db'}")
+        async with scripted(MAIL, *store, folder=tmp_path) as (server, _), client(server) as http:
+            run_id, approval_id = await waiting_run(http)
+        after: dict[str, Any] = {"mail": ["It is sent."]}
+        async with scripted(after, *store, folder=tmp_path) as (server, model), client(server) as http:
+            status, decided = await http.post(f"/v1/approvals/{approval_id}/approve")
+            assert (status, decided["resumed"]) == (200, True)
+            run = await ended(http, run_id)
+            assert (run["state"], run["answer"]) == ("completed", "It is sent.")
+            told = [item["content"] for item in model.requests[-1]["messages"] if item["role"] == "tool"]
+            assert "sent to ana@example.org: hi" in told[-1]
+            _, state = await http.get(f"/v1/audit/{run_id}/verify")
+            assert state["whole"]
+
+    asyncio.run(main())
+
+
+def test_a_refusal_resumes_the_run_and_the_model_is_told() -> None:
+    async def main() -> None:
+        async with scripted(MAIL) as (server, model), client(server) as http:
+            run_id, approval_id = await waiting_run(http)
+            await http.post(f"/v1/approvals/{approval_id}/deny", {"reason": "not today"})
+            run = await ended(http, run_id)
+            assert (run["state"], run["answer"]) == ("completed", "It is sent.")
+            told = [item["content"] for item in model.requests[-1]["messages"] if item["role"] == "tool"]
+            assert "not today" in told[-1]
 
     asyncio.run(main())
 

@@ -219,5 +219,15 @@ async def _tell(live: LiveRun, events: AsyncIterator[Any]) -> tuple[str, str]:
 
 
 async def _resumed(resume: Any, run_id: str, principal: Principal) -> AsyncGenerator[Any]:
-    """Yield the events of a resumed run: its result, when the agent gives nothing else."""
-    yield Finished(await resume(run_id, principal=principal))
+    """Yield the events of a resumed run. Leaving early cancels it; it is recorded as cancelled."""
+    queue: asyncio.Queue[Any] = asyncio.Queue()
+    task = asyncio.create_task(resume(run_id, principal=principal, emit=queue.put_nowait))
+    task.add_done_callback(lambda _: queue.put_nowait(None))
+    try:
+        while (event := await queue.get()) is not None:
+            yield event
+        yield Finished(await task)
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait((task,))

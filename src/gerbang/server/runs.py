@@ -157,7 +157,8 @@ async def resumed(exchange: Exchange) -> Reply:
         raise not_found("run of that id")
     if row.state not in (RunState.PENDING_APPROVAL, RunState.RUNNING):
         raise problem(409, "conflict", "NOT_WAITING", f"The run is {row.state}: there is nothing to resume.")
-    live = service.runs.resume(service.toolsets.of(who.tenant), row.run_id, who, row.prompt)
+    owner = who if who.user == row.user else service.principal_of(row)
+    live = service.runs.resume(service.toolsets.of(who.tenant), row.run_id, owner, row.prompt)
     return json_reply(_of_live(live), 202, ((b"location", f"/v1/runs/{live.run_id}".encode()),))
 
 
