@@ -1,89 +1,104 @@
 """Stands between a store and its server, and cuts the connection at the worst moment."""
 
-import asyncio
+import contextlib
+import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
 Cut = Literal["before COMMIT arrives", "before its answer arrives"]
+_SOCKET = ".s.PGSQL.5432"
 
 
 class Proxy:
-    """Listens on a socket in `folder` and passes on to the server's; runs in a thread of its own."""
+    """Listens on a socket in `folder` and passes on to the server's."""
 
     def __init__(self, folder: Path, server: Path) -> None:
         self.folder = folder
-        self._here = folder / ".s.PGSQL.5432"
-        self._there = server / ".s.PGSQL.5432"
         self.cut: Cut | None = None
         self.cuts = 0
-        self._loop = asyncio.new_event_loop()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
-        self._thread.start()
-        self._ready.wait()
+        self.last = False  # True: after a cut nobody is let in any more
+        self._there = str(server / _SOCKET)
+        self._open: set[socket.socket] = set()
+        self._threads: list[threading.Thread] = []
+        self._over = False
+        self._lock = threading.Lock()
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(folder / _SOCKET))
+        self._listening.listen()
+        self._start(self._accept)
 
     def close(self) -> None:
         """Cut all and stop. May be called twice."""
-        if self._loop.is_closed():
-            return
-        self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join()
-        self._loop.close()
+        with self._lock:
+            self._over = True
+            for one in (*self._open, self._listening):
+                _end(one)
+        for thread in self._threads:
+            thread.join()
+        self._listening.close()
 
-    async def _serve(self) -> None:
-        self._over = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
-        listening = await asyncio.start_unix_server(self._accept, self._here)
-        self._ready.set()
-        await self._over.wait()
-        listening.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.sleep(0.01)  # the loop closes the sockets in its next turns
+    def _start(self, work: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=work, args=arguments)
+        self._threads.append(thread)
+        thread.start()
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = self._loop.create_task(self._pass_on(reader, writer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            from_server, to_server = await asyncio.open_unix_connection(self._there)
-        except BaseException:
-            writer.transport.abort()
-            raise
-        deaf = asyncio.Event()
-
-        async def answers() -> None:
-            while data := await from_server.read(65536):
-                if deaf.is_set():
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listening.accept()
+            except OSError:
+                return
+            with self._lock:
+                if self._over:
+                    client.close()
                     return
-                writer.write(data)
-                await writer.drain()
+                server = socket.socket(socket.AF_UNIX)
+                self._open |= {client, server}
+            self._start(self._pass_on, client, server)
 
-        async def questions() -> None:
-            while data := await reader.read(65536):
-                if self.cut and b"COMMIT\x00" in data:
-                    cut, self.cut = self.cut, None
-                    self.cuts += 1
-                    if cut == "before its answer arrives":
-                        deaf.set()
-                        to_server.write(data)
-                        await to_server.drain()
-                        await answering
-                    return
-                to_server.write(data)
-                await to_server.drain()
+    def _pass_on(self, client: socket.socket, server: socket.socket) -> None:
+        deaf = threading.Event()
+        answered = threading.Event()
 
-        answering = self._loop.create_task(answers())
-        asking = self._loop.create_task(questions())
-        try:
-            await asyncio.wait((asking, answering), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (asking, answering):
-                task.cancel()
-            for side in (writer, to_server):
-                side.transport.abort()
-            await asyncio.gather(asking, answering, return_exceptions=True)
+        def answers() -> None:
+            with contextlib.suppress(OSError):
+                while data := server.recv(65536):
+                    if deaf.is_set():
+                        answered.set()
+                        return
+                    client.sendall(data)
+            answered.set()
+            _end(client)
+
+        with contextlib.suppress(OSError):
+            server.connect(self._there)
+            answering = threading.Thread(target=answers)
+            answering.start()
+            with contextlib.suppress(OSError):
+                while data := client.recv(65536):
+                    if self.cut and b"COMMIT\x00" in data:
+                        cut, self.cut = self.cut, None
+                        if self.last:
+                            self._over = True
+                            _end(self._listening)
+                        if cut == "before its answer arrives":
+                            deaf.set()
+                            server.sendall(data)
+                            answered.wait()
+                        self.cuts += 1
+                        break
+                    server.sendall(data)
+            _end(server)
+            _end(client)
+            answering.join()
+        with self._lock:
+            self._open -= {client, server}
+        client.close()
+        server.close()
+
+
+def _end(one: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        one.shutdown(socket.SHUT_RDWR)

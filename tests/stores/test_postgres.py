@@ -282,13 +282,10 @@ def test_a_fate_that_cannot_be_found_out_is_said(
         store = PostgresStore(f"{name}?host={proxy.folder}", patience_s=0.3)
         await store.open()
         await store.commit(Batch(events=[event()]))
-        proxy.cut = cut
-        commit = asyncio.create_task(store.commit(Batch(claims=[call("k")], events=[event()])))
-        while not proxy.cuts:
-            await asyncio.sleep(0.001)
-        proxy.close()
+        proxy.cut, proxy.last = cut, True
         with pytest.raises(StoreUnavailable, match="not known"):
-            await commit
+            await store.commit(Batch(claims=[call("k")], events=[event()]))
+        assert proxy.cuts == 1
         await store.close()
         async with opened(database) as other:
             written = await other.call("k") is not None

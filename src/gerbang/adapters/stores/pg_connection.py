@@ -10,7 +10,7 @@ from gerbang.errors import ConfigError
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-# The driver logs what follows from an error that it also raises: for a program without logging, that is noise.
+# The driver logs what follows from an error that it raises as well: noise for a program without logging.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 _CONNECT_S: Final = 5
