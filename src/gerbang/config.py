@@ -28,13 +28,16 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that can be set. A field left None means the default of the profile or of the library.
 
     `model` is a model address, `store` a store address, `workspace` and `knowledge` paths (a `~` is the
-    home folder), `policy` the path of a rules file,
+    home folder), `policy` the path of rules, `rego:PATH` or `opa:URL`,
     `secrets` an address of secrets. `deadline_s` is seconds, `context` the model's context
     window in tokens, `result_max_chars` characters; the other limits count.
     `api_key_secret` names the secret that holds the key of a model server; it is never the key itself.
 
-    `tools_file` is a file of HTTP tools, read once at the start; `tools_enabled` switches it on and off,
-    and left out it is on when there is a file. `tool_timeout_secs` is seconds. `tool_max_iterations` and
+    `contracts` is a file or folder of tool contracts; with `pin_contracts` each has to be approved before
+    it is used, and again when it has changed.
+
+    `tools_file` is a file of HTTP tools, read once at the start; `tools_enabled` switches it on and off, and
+    left out it is on when there is a file. `tool_timeout_secs` is seconds. `tool_max_iterations` and
     `tool_result_max_chars` are the limits of the profile `voice`. `egress` lists the hosts, addresses and
     networks that the file's tools may reach; left out, each reaches the host that it names.
     """
@@ -45,6 +48,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     store: str = "sqlite:.gerbang/gerbang.db"
     workspace: str | None = None
     knowledge: str | None = None
+    contracts: str | None = None
+    pin_contracts: bool | None = None
     policy: str | None = None
     secrets: str = "env:"
     api_key_secret: str | None = None

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from gerbang import Agent, Gateway, Policy, load_tools
+from gerbang import Agent, Gateway, Policy, load_contracts, load_tools
 from gerbang.adapters.models import open_model
 from gerbang.cli.approver import TerminalApprover
 from gerbang.cli.safe_text import one_line
@@ -54,6 +54,14 @@ def tools(settings: Settings, extra: Iterable[str]) -> list[Any]:
     return [*pack, *(tool for name in extra for tool in _from_python(name))]
 
 
+def contract_tools(settings: Settings) -> list[Any]:
+    """Return the tools of the contract files that the settings name."""
+    if settings.contracts is None:
+        return []
+    _see_current_folder()  # for modules that a file names
+    return load_contracts(Path(settings.contracts).expanduser(), pin=bool(settings.pin_contracts))
+
+
 def file_tools(settings: Settings) -> list[Any]:
     """Return the tools of the file of HTTP tools that the settings name; none when it is off."""
     path = settings.active_tools_file()
@@ -80,7 +88,7 @@ async def gateway(
     """Open a gateway by the settings. The person at the terminal approves, where there is one."""
     chosen: dict[str, Any] = {}
     chosen["secrets"] = kept = opened(settings.secrets)
-    offered = [*tools(settings, extra), *file_tools(settings)]
+    offered = [*tools(settings, extra), *contract_tools(settings), *file_tools(settings)]
     if store is None and any(tool.contract.secrets for tool in offered if hasattr(tool, "contract")):
         kept.unlock()  # a person is asked for the passphrase now, not while a call runs
     async with contextlib.AsyncExitStack() as stack:
@@ -133,12 +141,17 @@ def _basics(settings: Settings) -> list[Any]:
     return list(basics.tools(workspace, lang=settings.lang, knowledge=knowledge))
 
 
+def _see_current_folder() -> None:
+    """Let modules of the current folder be imported: a console script does not look there."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+
+
 def _from_python(name: str) -> list[Any]:
     module_name, colon, attribute = name.partition(":")
     if not colon or not module_name or not attribute:
         raise ConfigError(f"--python takes MODULE:NAME, such as mytools:search, not {name!r}.")
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # a console script does not look in the current folder
+    _see_current_folder()
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:

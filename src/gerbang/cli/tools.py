@@ -1,8 +1,9 @@
 """`gerbang tools`: what the model may be offered."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
+import msgspec
 import orjson
 import typer
 
@@ -11,6 +12,7 @@ from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.cli.table import rows
+from gerbang.cli.tools_approve import approve, schema
 from gerbang.cli.tools_lint import lint_
 from gerbang.config import Settings
 from gerbang.errors import UsageError
@@ -23,6 +25,8 @@ def register(app: typer.Typer) -> None:
     group.command("list")(list_)
     group.command("show")(show)
     group.command("lint")(lint_)
+    group.command("approve")(approve)
+    group.command("schema")(schema)
     app.add_typer(group, name="tools")
 
 
@@ -76,7 +80,8 @@ def show(
 
 
 async def _contracts(settings: Settings, extra: list[str]) -> list[Contract]:
-    # Nothing runs, so nothing is recorded: the list must not need a writable folder.
+    # Nothing runs, so nothing is recorded: the list must not need a writable folder, nor approved contracts.
+    settings = msgspec.structs.replace(settings, pin_contracts=None)
     async with street.gateway(settings, Screen.standard(), extra, store="memory:") as gate:
         return sorted(gate.tools(), key=lambda item: item.name)
 
@@ -95,6 +100,24 @@ def _as_dict(contract: Contract) -> dict[str, Any]:
         "intents": sorted(contract.intents),
         "secrets": list(contract.secrets),
         "cost_units": contract.cost_units,
+        **_declared(contract),
         "origin": contract.origin,
         "digest": contract.digest,
     }
+
+
+def _declared(contract: Contract) -> dict[str, Any]:
+    """Return what the contract says beyond the fields that every tool has."""
+    return {
+        field.name: msgspec.to_builtins(value, order="sorted")
+        for field in msgspec.structs.fields(Contract)
+        if field.name not in _ALWAYS and (value := getattr(contract, field.name)) != field.default
+    }
+
+
+_ALWAYS: Final = frozenset(
+    {
+        *("name", "risk", "description", "parameters", "returns", "timeout_s", "result_max_chars"),
+        *("natural_key", "sensitive", "secrets", "cost_units", "origin", "digest"),
+    }
+)
