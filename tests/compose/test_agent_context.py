@@ -209,7 +209,7 @@ def test_the_record_of_a_run(url: str) -> None:
             assert records[2]["agent_id"] == "helper"
             assert records[-1]["status"] == "completed"
             answers = await gate.store.answers(result.run_id)
-            assert [answer.step for answer in answers] == [1, 2]
+            assert [answer.step for answer in answers] == [0, 1, 2]  # 0 is what the run began with
             assert [row.run_id for row in await gate.store.runs(tenant="acme")] == [result.run_id]
             assert await gate.store.runs(tenant="other") == []
 

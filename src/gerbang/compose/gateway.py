@@ -127,7 +127,8 @@ class Gateway(Controls):
             lookups=self._lookups,
             hours=self._hours,
         )
-        records = Records(self.store, self.clock, self._plans.watched(self._toolbox.contracts))
+        watched = self._plans.watched(self._toolbox.contracts)
+        records = Records(self.store, self.clock, watched, history=admission.asks_history)
         self._gate = Gate(
             admission=admission,
             dispatch=Dispatch(

@@ -114,6 +114,11 @@ class Policy:
         """Digest of the policy."""
         return self.rules.version
 
+    @property
+    def asks(self) -> frozenset[str]:
+        """The parts of the policy document that rules look at."""
+        return self.rules.asks
+
     def needs(self, tool: str) -> tuple[str, ...]:
         """Return the names of the facts that have to be resolved before a call of the tool is decided."""
         return self.rules.needs(tool)

@@ -1,6 +1,6 @@
 """Layer 4 of validation: what makes this call riskier than its class says. Facts only tighten."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -8,6 +8,7 @@ from msgspec import Struct
 from gerbang.values import RiskClass
 
 _DAY: Final = 86_400
+_NONE: Final[Mapping[str, Any]] = {}
 _CLAIMS: Final = frozenset({"medium", "high"})
 
 
@@ -30,20 +31,21 @@ class WorkingHours(Struct, frozen=True, gc=False):
 
 
 def risk_facts(
-    declared: Iterable[str],
+    declared: Sequence[str],
     risk: RiskClass,
     arguments: Mapping[str, Any],
-    *,
     now: float,
     hours: WorkingHours | None,
     repaired: bool,
     known_origin: bool = True,
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Return the facts that hold, by the names of `gerbang.policy.input.RISK_FACTS`.
 
     `declared` is what the contract says of every call. `model_claim` is a `risk` argument in which the
     model itself calls the command medium or high: a claim can only raise.
     """
+    if not (declared or repaired or hours) and known_origin and "risk" not in arguments:
+        return _NONE
     facts: dict[str, Any] = dict.fromkeys(declared, True)
     if repaired:
         facts["repaired_arguments"] = True

@@ -54,7 +54,8 @@ class RulesPolicy:
 
     `version` is the digest of what was written. `facts` are the names of the facts that the rules may ask
     for. `hours` are the working hours; outside them the risk fact `outside_hours` holds. `defaulted` are the
-    classes whose default the policy states itself.
+    classes whose default the policy states itself. `asks` are the parts of the document that conditions look
+    at, such as `history`: what is not among them need not be known.
     """
 
     def __init__(
@@ -72,6 +73,9 @@ class RulesPolicy:
         self.facts = facts
         self.defaulted = defaulted
         self.defaults = dict(defaults)
+        self.asks = frozenset(
+            condition.name.partition(".")[0] for rule in rules for condition in rule.match.conditions
+        )
         self._hours = hours
         self._plans: dict[tuple[str, RiskClass], _Plan] = {}
         self._needs: dict[str, tuple[str, ...]] = {}

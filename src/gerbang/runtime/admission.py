@@ -63,6 +63,9 @@ class Admission:
         self.killed: frozenset[str] = frozenset()
         self._waits = inspect.iscoroutinefunction(getattr(policy, "decide_async", None))
         self._needs: Any = getattr(policy, "needs", None)
+        asks = getattr(policy, "asks", None)
+        self.asks_history = asks is None or "history" in asks
+        self._asks_budget = asks is None or "budget" in asks
 
     @property
     def version(self) -> str:
@@ -276,15 +279,10 @@ class Admission:
             resources=() if not contract.resources else _resources(session, ticket, found),
             facts=_NOTHING if found is None else found.facts,
             risk_facts=risk_facts(
-                plan.info.risk_facts,
-                contract.risk,
-                call.arguments,
-                now=now,
-                hours=self._hours,
-                repaired=proposal.repaired,
+                plan.info.risk_facts, contract.risk, call.arguments, now, self._hours, proposal.repaired
             ),
             history=memory.history,
-            budget=NO_BUDGET if not budget.bounded else _budget(session, self._clock.monotonic()),
+            budget=NO_BUDGET if not self._asks_budget else _budget(session, self._clock.monotonic()),
         )
 
     def _decide(self, document: PolicyInput) -> Decision:

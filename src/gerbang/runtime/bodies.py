@@ -12,6 +12,7 @@ from gerbang.values.record import NewEvent
 
 _ENCODER = msgspec.json.Encoder()
 _INPUT_CHARS = 4_000
+_DECIDED = {"allow": "approved_by_policy", "deny": "denied_by_policy", "ask": "needs_approval"}
 
 
 class RunStarted(Struct, frozen=True, gc=False):
@@ -134,9 +135,7 @@ def decided(decision: Decision, person: bool = False) -> str:
     """Return the decision in the words of the record."""
     if person:
         return "approved_by_person"
-    return {"allow": "approved_by_policy", "deny": "denied_by_policy", "ask": "needs_approval"}[
-        decision.decision
-    ]
+    return _DECIDED[decision.decision]
 
 
 def shown_input(call: ValidCall) -> str:

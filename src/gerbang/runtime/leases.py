@@ -30,7 +30,8 @@ class Leases:
         self._margin_s = min(_MARGIN_S, ttl_s / 4)
         self._process = secrets.token_hex(8)
         self._held: dict[str, tuple[Lease, RunSession]] = {}
-        self._beat: asyncio.Task[None] | None = None
+        self._alarm: asyncio.TimerHandle | None = None
+        self._renewing: asyncio.Task[None] | None = None
 
     def hold(self, run_id: str) -> Hold | None:
         """Return what takes a new run's lease along in the run's first commit."""
@@ -54,12 +55,12 @@ class Leases:
         session.lease = (lease.run_id, lease.fence)
         session.lease_until = asked + self._ttl_s - self._margin_s
         self._held[lease.run_id] = (lease, session)
-        if self._beat is None:
-            self._beat = asyncio.ensure_future(self._renew())
+        self._ring()
 
     async def let_go(self, session: RunSession) -> None:
         """Give a lease back that no commit has given back."""
         held = self._held.pop(session.run_id, None)
+        self._quiet()
         if held is not None:
             with contextlib.suppress(StoreError):  # it runs out by itself
                 await self._store.release(held[0])
@@ -67,34 +68,50 @@ class Leases:
     def forget(self, session: RunSession) -> None:
         """Drop a lease that a commit has given back."""
         self._held.pop(session.run_id, None)
+        self._quiet()
+
+    def _ring(self) -> None:
+        """Set the alarm for the next renewal; there is none while nothing is held."""
+        if self._alarm is None and self._held:
+            seconds = min(_BEAT_S, self._ttl_s / 3)
+            self._alarm = asyncio.get_running_loop().call_later(seconds, self._beat)
+
+    def _beat(self) -> None:
+        self._alarm = None
+        self._renewing = asyncio.ensure_future(self._renew())
 
     async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(min(_BEAT_S, self._ttl_s / 3))
-            for run_id, (lease, session) in list(self._held.items()):
-                asked = self._clock.monotonic()
-                try:
-                    renewed = await self._store.renew(lease, self._ttl_s)
-                except StoreError:  # until it runs out, the next beat may do better
-                    continue
-                if run_id not in self._held:
-                    continue
-                if renewed is None:  # another's by now
-                    session.lease_until = float("-inf")
-                    del self._held[run_id]
-                else:
-                    session.lease_until = asked + self._ttl_s - self._margin_s
-                    self._held[run_id] = (renewed, session)
+        for run_id, (lease, session) in list(self._held.items()):
+            asked = self._clock.monotonic()
+            try:
+                renewed = await self._store.renew(lease, self._ttl_s)
+            except StoreError:  # until it runs out, the next beat may do better
+                continue
+            if run_id not in self._held:
+                continue
+            if renewed is None:  # another's by now
+                session.lease_until = float("-inf")
+                del self._held[run_id]
+            else:
+                session.lease_until = asked + self._ttl_s - self._margin_s
+                self._held[run_id] = (renewed, session)
+        self._ring()
 
     async def aclose(self) -> None:
         """Stop renewing, and give back what is still held."""
-        beat, self._beat = self._beat, None
-        if beat is not None:
-            beat.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await beat
-        for _, session in list(self._held.values()):
-            await self.let_go(session)
+        held, self._held = list(self._held.values()), {}
+        self._quiet()
+        if self._renewing is not None:
+            await asyncio.wait([self._renewing])
+        self._quiet()
+        for lease, _ in held:
+            with contextlib.suppress(StoreError):  # it runs out by itself
+                await self._store.release(lease)
+
+    def _quiet(self) -> None:
+        if self._alarm is not None and not self._held:
+            self._alarm.cancel()
+            self._alarm = None
 
     def _holder(self, run_id: str) -> str:
         return f"{self._process}:{run_id}"

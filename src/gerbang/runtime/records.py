@@ -31,17 +31,21 @@ if TYPE_CHECKING:
 
 _STATUS: dict[str, CallStatus] = {"SUCCEEDED": "ok", "FAILED": "error", "UNCERTAIN": "uncertain"}
 _ERRORS = msgspec.json.Encoder()
-_AFTER = {
-    "SUCCEEDED": LedgerEvent.SUCCEED,
-    "FAILED": LedgerEvent.FAIL,
-    "UNCERTAIN": LedgerEvent.LOSE_TRACK,
+_DISPATCHED = advance(CallState.PLANNED, LedgerEvent.DISPATCH)
+_AFTER = {  # looked up once: these two are taken for every call
+    "SUCCEEDED": advance(_DISPATCHED, LedgerEvent.SUCCEED),
+    "FAILED": advance(_DISPATCHED, LedgerEvent.FAIL),
+    "UNCERTAIN": advance(_DISPATCHED, LedgerEvent.LOSE_TRACK),
 }
 
 
 class Records:
     """Turns the street's steps into rows and events. Validators ask about results of `watched` tools."""
 
-    def __init__(self, store: Store, clock: Clock, watched: Container[str] = ()) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, watched: Container[str] = (), *, history: bool = True
+    ) -> None:
+        self._history = history  # a policy that never asks for past calls need not be told of them
         self._store = store
         self._clock = clock
         self._watched = watched
@@ -80,7 +84,7 @@ class Records:
             ordinal=proposal.ordinal,
             call_id=proposal.call_id,
             tool=call.contract.name,
-            state=advance(CallState.PLANNED, LedgerEvent.DISPATCH),
+            state=_DISPATCHED,
             fingerprint=ticket.fingerprint,
             arguments=call.canonical,
             attempt=attempt,
@@ -115,7 +119,8 @@ class Records:
             raise
         if committed.written:
             session.memory.row = None
-            ticket.number = session.memory.history.note_started(ticket.plan.info, row.step_id)
+            if self._history:
+                ticket.number = session.memory.history.note_started(ticket.plan.info, row.step_id)
         else:
             session.give_back(batch)
         return row, committed
@@ -178,7 +183,7 @@ class Records:
         stored = output.text if output is not None and outcome.error is None else b""
         if outcome.error is not None:
             stored = stored_error(outcome.error)
-        state = advance(CallState.DISPATCHED, _AFTER[outcome.state])
+        state = _AFTER[outcome.state]
         done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
         error = outcome.error
         body = CallEvent(
