@@ -1,6 +1,7 @@
 """What only PostgreSQL does: servers that are away, refuse, restart, or never answer."""
 
 import asyncio
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -291,5 +292,32 @@ def test_a_fate_that_cannot_be_found_out_is_said(
             written = await other.call("k") is not None
             assert written == (cut == "before its answer arrives")
             assert len(await other.events("r1")) == 1 + written
+
+    run(work())
+
+
+def test_a_holder_that_sleeps_through_the_loss_of_its_lease_writes_nothing_more(database: str) -> None:
+    """Stopped at any moment, in the middle of a transaction as well; the server sends its session away."""
+
+    async def work() -> None:
+        async with opened(database) as store:
+            writer = child(WRITER.with_name("child_stopped.py"), database)
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == "ready\n"
+            while len(await store.events("r1")) < 20:
+                await asyncio.sleep(0.005)
+            writer.send_signal(signal.SIGSTOP)
+            try:
+                await asyncio.sleep(0.6)
+                taken = await store.lease("r1", "other", 1000)
+                assert taken is not None
+                written = len(await store.events("r1"))
+            finally:
+                writer.send_signal(signal.SIGCONT)
+            out, trouble = await asyncio.to_thread(writer.communicate, timeout=CHILD_S)
+            assert (out, trouble) == ("fenced\n", "")
+            assert len(await store.events("r1")) == written
+            assert (await store.commit(Batch(events=[event()], lease=("r1", taken.fence)))).written
+            assert verify(await store.events("r1")) is None
 
     run(work())
