@@ -11,7 +11,6 @@ from gerbang.parse.caps import MAX_CALL, MAX_DEPTH
 from gerbang.parse.faults import Broken, message_of
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _STRUCTURE: Final = re.compile(r'[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+', re.DOTALL)
 
 
@@ -44,7 +43,7 @@ def load(text: str) -> Any:
         raise Broken("CALL_TOO_LARGE", f"more than {MAX_CALL} characters")
     if text.count("{") + text.count("[") > MAX_DEPTH and depth_of(text) > MAX_DEPTH:
         raise Broken("CALL_TOO_DEEP", f"more than {MAX_DEPTH} levels")
-    if _SURROGATE.search(text):
+    if _half_character(text):
         raise Broken("CALL_NOT_JSON", "a text holds half a character")
     try:
         value = _DECODER.decode(text)
@@ -52,9 +51,20 @@ def load(text: str) -> Any:
         raise Broken("CALL_TOO_DEEP", f"more than {MAX_DEPTH} levels") from None
     except ValueError as error:
         raise Broken("CALL_NOT_JSON", str(error).split(":")[0].lower()) from None
-    if _ESCAPED_SURROGATE.search(text) and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+    if _ESCAPED_SURROGATE.search(text) and _half_character(json.dumps(value, ensure_ascii=False)):
         raise Broken("CALL_NOT_JSON", "a text holds half a character")
     return value
+
+
+def _half_character(text: str) -> bool:
+    """Tell whether a text holds half a surrogate pair."""
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def load_object(text: str) -> dict[str, Any]:

@@ -248,10 +248,10 @@ class Reader:
             self._record += text[:MAX_RAW]
             self._base += self.pos - 1 + len(text)
         if self._tape is not None and held:
-            self._tape.extend(self.held)
+            self._tape.append("".join(self.held))
             self.held.clear()
         elif self._tape is not None:
-            self._tape.extend(self._chunks[-passed:])
+            self._tape.append("".join(self._chunks[-passed:]))
 
     def unread(self, text: str) -> None:
         """Put text that was taken back before what comes next."""
