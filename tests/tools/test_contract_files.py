@@ -181,6 +181,55 @@ def test_one_contract_by_four_routes(write: Write) -> None:
     assert fields.digest != pay.contract.digest  # it does not know yet that the function takes a context
 
 
+REQUEST = {
+    "url": "https://api.example.com/tickets/{ticket}",
+    "method": "GET",
+    "headers": {"Authorization": "Bearer ${secret:KEY}", "X-Team": "{team}"},
+}
+HTTP = {
+    "name": "tickets.get.v1",
+    "risk": "read_external",
+    "description": "Reads a ticket.",
+    "parameters": {
+        "properties": {"ticket": {"type": "string"}, "team": {"type": "string"}},
+        "required": ["ticket", "team"],
+    },
+    "arguments": {"ticket": {"role": "control"}},
+    "retry": {"max_attempts": 1},
+    "timeout_s": 15,
+    "scopes": ["tickets"],
+    "guidance": {"when_not": "for lists"},
+}
+
+
+def test_an_http_tool_by_three_routes(write: Write) -> None:
+    from_tools = g.load_tools(write(json.dumps([{**HTTP, **REQUEST}]), "tools.json"))[0].contract
+    from_json = only(write(json.dumps({**HTTP, "http": REQUEST}), "contract.json")).contract
+    as_yaml = "".join(f"{name}: {json.dumps(value)}\n" for name, value in {**HTTP, "http": REQUEST}.items())
+    from_yaml = only(write(as_yaml)).contract
+    assert from_tools.digest == from_json.digest == from_yaml.digest
+    assert (from_yaml.secrets, from_yaml.sensitive) == (("KEY",), {"team"})
+    elsewhere = {**REQUEST, "url": "https://other.example.com/tickets/{ticket}"}
+    moved = only(write(json.dumps({**HTTP, "http": elsewhere}), "moved.json")).contract
+    assert moved.digest != from_json.digest
+
+
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        ({}, "http.url: the field url is missing"),
+        ({**REQUEST, "verb": "GET"}, "http.verb: there is no such field"),
+        ({**REQUEST, "url": "https://api.example.com/{other}"}, "other"),
+        ({**REQUEST, "url": "ftp://api.example.com/"}, "http.url:"),
+    ],
+)
+def test_requests_that_cannot_be_made(write: Write, request_: dict[str, Any], says: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        load_contracts(write(json.dumps({**HTTP, "http": request_}), "a.json"))
+    assert says in str(caught.value)
+    assert "a.json" in str(caught.value)
+
+
 def _fields(text: str) -> Any:
     from gerbang.values.yamltext import read_yaml
 

@@ -87,18 +87,6 @@ def sealed(contract: Contract) -> Contract:
     return replace(contract, digest=_digest(contract, contract.origin))
 
 
-def with_body(contract: Contract, body: Any) -> Contract:
-    """Return the contract of a tool whose body is plain data, such as an HTTP request: one digest of both.
-
-    Raises ContractError when the body is not JSON.
-    """
-    try:
-        changed = replace(contract, body=digest(body))
-    except NotCanonical as error:
-        raise ContractError(f"{contract.origin}: the body is not JSON at {error.path}: {error}") from None
-    return sealed(changed)
-
-
 _FIELDS: Final = [
     field for field in msgspec.structs.fields(Contract) if field.name not in ("origin", "digest")
 ]

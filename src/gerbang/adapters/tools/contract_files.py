@@ -11,7 +11,6 @@
 A file holds one contract, several YAML documents, or a list. Fields are those of `gerbang.Contract`.
 """
 
-import importlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,7 +23,7 @@ from gerbang.adapters.tools.declared import DeclaredTool
 from gerbang.adapters.tools.function_body import named_function
 from gerbang.adapters.tools.python import describe_parameters, python_tool
 from gerbang.adapters.tools.signature import read_signature
-from gerbang.contract.build import contract_of, with_body
+from gerbang.contract.build import contract_of
 from gerbang.contract.document import ContractDocument, read_document
 from gerbang.errors import ConfigError, ContractError
 from gerbang.limits import MAX_CONTRACT_FILE_BYTES
@@ -205,11 +204,9 @@ def _tool(fields: dict[str, Any], where: str) -> Any:
     contract = contract_of(document, where)
     if document.http is None:
         return DeclaredTool(contract)
-    try:
-        http = importlib.import_module("gerbang.adapters.tools.http")  # brings the HTTP client
-    except ModuleNotFoundError:
-        raise ContractError(f"{where}: this version runs no http: body.") from None
-    return http.http_tool(with_body(contract, document.http), document.http)
+    from gerbang.adapters.tools.http import http_tool  # brings the HTTP client
+
+    return http_tool(contract, document.http)
 
 
 def _function_tool(document: ContractFile, fields: dict[str, Any], where: str) -> Any:

@@ -32,6 +32,8 @@ def http_tool(contract: Contract, block: Mapping[str, Any]) -> HttpTool:
         contract,
         secrets=tuple(sorted({*contract.secrets, *definition.secrets})),
         sensitive=contract.sensitive | definition.header_arguments,
+        annotations={**contract.annotations, "http": definition.note},
+        body=definition.digest,
     )
     allowed = own_place(definition.place, trusted=True)
     return HttpTool(sealed(widened), definition, HttpPool(), allowed, tuple(advice(definition)))

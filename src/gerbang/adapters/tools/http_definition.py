@@ -83,6 +83,14 @@ class HttpDefinition(Struct, frozen=True):
         """True for the verbs that change nothing."""
         return self.method in READS
 
+    @property
+    def note(self) -> dict[str, Any]:
+        """What a contract's `annotations` say of the request, under `http`."""
+        said: dict[str, Any] = {"method": self.verb, "origin": self.place.origin}
+        if self.header_arguments:
+            said["header_arguments"] = sorted(self.header_arguments)
+        return said
+
 
 def read_definition(
     fields: Mapping[str, Any], parameters: Collection[str], *, may_name_secrets: bool = True

@@ -157,10 +157,7 @@ def make_tool(
         "body": definition.digest,
     }
     if isinstance(written, dict):
-        request: dict[str, Any] = {"method": definition.verb, "origin": definition.place.origin}
-        if definition.header_arguments:
-            request["header_arguments"] = sorted(definition.header_arguments)
-        known["annotations"] = {**written, "http": request}
+        known["annotations"] = {**written, "http": definition.note}
     contract = make_contract(origin=where, **known)
     allowed = own_place(definition.place, trusted=trusted) if egress is None else egress
     notes = tuple(advice(definition))
