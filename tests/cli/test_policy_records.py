@@ -27,7 +27,17 @@ def test_each_decision_counts_once_with_what_is_known_of_it() -> None:
     kept = {"tool": {"name": "a.b.v1", "risk_class": "draft"}, "actor": {"user": "ana", "roles": ["x"]}}
     events = [
         event(1, "run.started", purpose="support", intent="look"),
-        call(2, "call.dispatched", "c1", "approved_by_policy", started_at=5.0, repaired=True),
+        call(
+            2,
+            "call.dispatched",
+            "c1",
+            "approved_by_policy",
+            started_at=5.0,
+            repaired=True,
+            process="p",
+            roles=["ops"],
+            facts={"size": 3},
+        ),
         call(3, "call.finished", "c1", "", reasons=[]),
         call(4, "approval.requested", "c2", "needs_approval", risk_class="draft", policy_input=kept),
         call(5, "call.dispatched", "c2", "approved_by_person"),
@@ -37,13 +47,21 @@ def test_each_decision_counts_once_with_what_is_known_of_it() -> None:
     ]
     rows = [row("c1", CallState.SUCCEEDED), row("c2", CallState.UNCERTAIN)]
     one, two, three, five = recorded(RUN, events, rows)
-    assert (one.decision, one.status, one.arguments, one.whole) == ("allow", "ok", {"n": 5}, False)
+    assert (one.decision, one.status, one.arguments, one.whole) == ("allow", "ok", {"n": 5}, True)
     assert one.record is not None
-    assert one.record["actor"] == {"user": "ana", "tenant": "acme", "agent": None}
+    assert one.record["actor"] == {
+        "user": "ana",
+        "tenant": "acme",
+        "agent": None,
+        "roles": ["ops"],
+        "scopes": [],
+    }
+    assert one.record["facts"] == {"size": 3}
     assert (one.record["purpose"], one.record["time"], one.record["repaired"]) == ("support", 5.0, True)
     assert one.record["taint"] == {"run": False}
     assert (two.decision, two.status, two.record, two.whole) == ("ask", "uncertain", kept, True)
     assert (three.decision, three.status, three.arguments) == ("deny", None, None)
     assert three.record is not None
+    assert three.whole is False
     assert three.record["taint"] == {"run": True}
     assert five.record is None

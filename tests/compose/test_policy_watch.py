@@ -152,3 +152,23 @@ def test_a_gateway_goes_by_the_policy_in_force(tmp_path: Path) -> None:
             assert (await gate.call("a.b.v1", {})).status == "ok"
 
     asyncio.run(work())
+
+
+def test_swaps_are_on_record(tmp_path: Path) -> None:
+    async def work() -> None:
+        path = written(tmp_path / "p.yaml", "deny")
+        policy = Policy.watch(path)
+        async with g.Gateway(policy=policy) as gate:
+            old = policy.version
+            written(path, "ask")
+            assert policy.reload() is True
+            path.write_text("version: 1\nruls: []")
+            assert policy.reload() is False
+            await asyncio.sleep(0)
+            events = await gate.store.events("switches")
+            assert [event.kind for event in events] == ["policy.swapped", "policy.not_swapped"]
+            assert old.encode() in events[0].body
+            assert policy.version.encode() in events[0].body
+        assert policy.recorders == []
+
+    asyncio.run(work())

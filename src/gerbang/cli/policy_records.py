@@ -29,8 +29,8 @@ _READS_OUTSIDE: Final = "read_external"
 def recorded(run: RunRow, events: Iterable[EventRow], calls: Iterable[CallRow]) -> list[Recorded]:
     """Return the calls of a run on which policy decided, in the order of the decisions.
 
-    What policy saw stands in the call's row or event as `policy_input`. Older records have only parts of it:
-    tool, class, actor, purpose and arguments; the rest is taken to be empty, and `whole` says so.
+    What policy saw is put together from the run, its events and its calls. Calls that were not run have no
+    roles, scopes and facts on record: those are taken to be empty, and `whole` says so.
     """
     rows = {(row.step_id, row.call_id): row for row in calls}
     started: dict[str, Any] = {}
@@ -54,10 +54,10 @@ def recorded(run: RunRow, events: Iterable[EventRow], calls: Iterable[CallRow]) 
             body["tool_name"],
             decision,
             tuple(body["reasons"]),
-            whole or _guessed(run, started, body, outside),
+            whole or _put_together(run, started, body, outside),
             None if row is None else orjson.loads(row.arguments),
             status,
-            whole is not None,
+            whole is not None or bool(body.get("process")),
         )
         outside = outside or (status == "ok" and body.get("risk_class") == _READS_OUTSIDE)
     return list(found.values())
@@ -72,7 +72,7 @@ def _kept(row: CallRow | None, body: dict[str, Any]) -> dict[str, Any] | None:
     return said if isinstance(said, dict) else None
 
 
-def _guessed(
+def _put_together(
     run: RunRow, started: dict[str, Any], body: dict[str, Any], outside: bool
 ) -> dict[str, Any] | None:
     if not body.get("risk_class"):
@@ -83,7 +83,14 @@ def _guessed(
             "risk_class": body["risk_class"],
             "contract": body.get("contract", ""),
         },
-        "actor": {"user": run.user, "tenant": run.tenant, "agent": body.get("agent_id")},
+        "actor": {
+            "user": run.user,
+            "tenant": run.tenant,
+            "agent": body.get("agent_id"),
+            "roles": body.get("roles", []),
+            "scopes": body.get("scopes", []),
+        },
+        "facts": body.get("facts", {}),
         "purpose": started.get("purpose"),
         "intent": started.get("intent"),
         "run": {"id": run.run_id, "step": body.get("step_id", "")},

@@ -143,6 +143,9 @@ class Gateway(Controls):
         self._people = People(self.store, self.clock, self.catalogue, self.policy)
         self._switches = Switches(self.store, self.clock, admission)
         await self._switches.refresh()
+        recorders = getattr(self.policy, "recorders", None)  # of a policy that follows its files
+        if recorders is not None:
+            recorders.append(self._switches.policy_turned)
         return self
 
     async def __aexit__(
@@ -155,6 +158,9 @@ class Gateway(Controls):
         gate, self._gate = self._gate, None
         if gate is not None:
             await gate.aclose()
+            recorders = getattr(self.policy, "recorders", [])
+            if self._switches.policy_turned in recorders:
+                recorders.remove(self._switches.policy_turned)
             await self._switches.aclose()
             await self.leases.aclose()
         await self._executor.aclose()

@@ -26,6 +26,8 @@ OnSwap = Callable[[str, str], None]
 """Told of a swap: the old version and the new one."""
 OnBad = Callable[[PolicyError], None]
 """Told of a change that could not be loaded. The old policy stays in force."""
+Recorder = Callable[[str, str, str], None]
+"""Records a swap (`policy.swapped`, old version, new version) or one that failed (`policy.not_swapped`)."""
 
 _Mark = tuple[tuple[str, int, int, int], ...]
 
@@ -59,7 +61,8 @@ class Watched(Generic[P]):
 
     `poll_s` is how often the files are looked at once `start` was called; a change counts when they stayed
     the same for one more look, so that a file that is being written is not read half. `on_swap` and `on_bad`
-    are called in the event loop (or by `reload`), and must not raise.
+    are called in the event loop (or by `reload`), and must not raise. `recorders` are gateways that it is
+    given to: they keep it on record.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class Watched(Generic[P]):
         self._swaps = 0
         self._fault: str | None = None
         self._task: asyncio.Task[None] | None = None
+        self.recorders: list[Recorder] = []
 
     @property
     def current(self) -> P:
@@ -198,6 +202,8 @@ class Watched(Generic[P]):
         _LOG.warning(
             "The policy %s was swapped: %s is in force, %s no more.", self._path, new.version, old.version
         )
+        for record in self.recorders:
+            record("policy.swapped", old.version, new.version)
         if self._on_swap is not None:
             self._on_swap(old.version, new.version)
         self._retire(old)
@@ -206,6 +212,8 @@ class Watched(Generic[P]):
     def _refuse(self, error: PolicyError) -> None:
         self._fault = str(error)
         _LOG.error("The policy %s was NOT swapped, %s stays in force: %s", self._path, self.version, error)
+        for record in self.recorders:
+            record("policy.not_swapped", self.version, "")
         if self._on_bad is not None:
             self._on_bad(error)
 

@@ -105,6 +105,15 @@ class SwitchTurned(Struct, frozen=True, gc=False):
     at: float
 
 
+class PolicySwapped(Struct, frozen=True, gc=False):
+    """The policy of a gateway changed while it was open, or was to change and did not."""
+
+    run_id: str
+    old: str
+    new: str
+    at: float
+
+
 class RunFinished(Struct, frozen=True, gc=False):
     """A run ended."""
 

@@ -1,6 +1,7 @@
 """The kill switch: in force in this process at once, in every other one as soon as it is on record."""
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Coroutine
 from typing import Any, Final
@@ -8,7 +9,7 @@ from typing import Any, Final
 from gerbang.errors import UsageError
 from gerbang.ports import Clock, Store
 from gerbang.runtime.admission import Admission
-from gerbang.runtime.bodies import SwitchTurned, event
+from gerbang.runtime.bodies import PolicySwapped, SwitchTurned, event
 from gerbang.runtime.writing import write
 from gerbang.values import Principal
 from gerbang.values.record import Batch, Kill
@@ -44,6 +45,12 @@ class Switches:
             revives=(target,), events=[_turned("switch.revived", target, by, "", self._clock.now())]
         )
         return self._write(batch)
+
+    def policy_turned(self, kind: str, old: str, new: str) -> None:
+        """Record that the policy was swapped, or that a bad one was not. Called by the policy itself."""
+        body = PolicySwapped(SWITCH_RUN, old, new, self._clock.now())
+        with contextlib.suppress(RuntimeError):  # no event loop runs here: there is nobody who could write
+            self._write(Batch(events=[event(kind, SWITCH_RUN, body)]))
 
     async def refresh(self) -> list[Kill]:
         """Learn what the store says, and return it."""
