@@ -111,7 +111,7 @@ def _declared(contract: Contract) -> dict[str, Any]:
     return {
         field.name: msgspec.to_builtins(value, order="sorted")
         for field in msgspec.structs.fields(Contract)
-        if field.name not in _ALWAYS and (value := getattr(contract, field.name)) != field.default
+        if field.name not in _ALWAYS and (value := getattr(contract, field.name)) not in ({}, field.default)
     }
 
 

@@ -91,7 +91,7 @@ _FIELDS: Final = [
     field for field in msgspec.structs.fields(Contract) if field.name not in ("origin", "digest")
 ]
 _DIGESTED: Final = tuple(field.name for field in _FIELDS)
-_DEFAULTS: Final = tuple(field.default for field in _FIELDS)
+_DEFAULTS: Final = tuple({} if field.default_factory is dict else field.default for field in _FIELDS)
 _FACTS: Final = attrgetter(*_DIGESTED)
 _JSON: Final = frozenset({"parameters", "returns", "annotations"})  # written as they are, or refused
 _SAME: Final = (
