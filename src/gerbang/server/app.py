@@ -97,7 +97,7 @@ class Application:
         caller = await self._guard.caller(scope, headers, operation.right)
         scope[CALLER] = caller
         body = await read_body(receive, headers, self.service.settings.max_body)
-        reply = await operation.handler(Exchange(self.service, scope, caller, body, names))
+        reply = await operation.handler(Exchange(self.service, scope, headers, caller, body, names))
         await reply(scope, receive, send)
 
     async def _other(
@@ -157,12 +157,16 @@ class _Answering:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers: list[Any] = list(message.get("headers", ()))
-            names = {name for name, _ in headers}
-            headers.extend(_SECURE)
-            if b"content-security-policy" not in names:
+            headers: list[Any] = [*message.get("headers", ()), *_SECURE]
+            closed = stored = True
+            for name, _ in headers:
+                if name == b"content-security-policy":
+                    closed = False
+                elif name == b"cache-control":
+                    stored = False
+            if closed:
                 headers.append(_CLOSED)
-            if b"cache-control" not in names:
+            if stored:
                 headers.append(_NO_STORE)
             message["headers"] = headers
         await self._send(message)

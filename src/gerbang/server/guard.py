@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _DROPPED: Final = 4
 """This many times the limit is read and dropped of a body that is too large."""
+_MAX_KNOWN: Final = 64
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -25,6 +26,7 @@ class Guard:
         self._service = service
         settings = service.settings
         self._hosts = _host_names(settings.host, settings.allowed_hosts)
+        self._known: dict[bytes, str] = {}
         self._origins = frozenset(origin.rstrip("/").lower() for origin in settings.allowed_origins)
 
     def check(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
@@ -33,7 +35,21 @@ class Guard:
         A foreign page whose name was made to point here (DNS rebinding) asks for its own host; a foreign
         page that just sends says its origin.
         """
-        host = headers.get(b"host", b"").decode("latin-1").lower()
+        given = headers.get(b"host", b"")
+        host = self._known.get(given)
+        if host is None:
+            host = self._look_at(given)
+        origin = headers.get(b"origin")
+        if origin is not None:
+            self._check_origin(scope, origin.decode("latin-1").lower(), host)
+        elif headers.get(b"sec-fetch-site") == b"cross-site" and (
+            scope["type"] == "websocket" or scope["method"] not in _SAFE
+        ):
+            raise _foreign_page()
+
+    def _look_at(self, given: bytes) -> str:
+        """Return the host that was asked for, if it is ours; what is ours is remembered."""
+        host = given.decode("latin-1").lower()
         if _without_port(host) not in self._hosts:
             raise problem(
                 421,
@@ -42,13 +58,9 @@ class Guard:
                 "This server is not the host that was asked for.",
                 "Use its address, or name the host with --allowed-host.",
             )
-        origin = headers.get(b"origin")
-        if origin is not None:
-            self._check_origin(scope, origin.decode("latin-1").lower(), host)
-        elif headers.get(b"sec-fetch-site") == b"cross-site" and (
-            scope["type"] == "websocket" or scope["method"] not in _SAFE
-        ):
-            raise _foreign_page()
+        if len(self._known) < _MAX_KNOWN:
+            self._known[given] = host
+        return host
 
     def _check_origin(self, scope: Scope, origin: str, host: str) -> None:
         secure = scope["scheme"] in ("https", "wss")

@@ -6,6 +6,7 @@ The file is looked at for every request, so what one process revokes holds in al
 
 import hashlib
 import hmac
+import os
 import re
 import secrets
 import time
@@ -26,6 +27,7 @@ PREFIX: Final = "gbk"
 _FORM: Final = re.compile(rb"gbk_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 _MAX_REMEMBERED: Final = 10_000
+_NONE: Final[Mark] = (0, 0, 0, 0)
 _MAX_KEYS: Final = 10_000
 
 
@@ -67,10 +69,10 @@ class KeyFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
+        self._name = str(self.path)
         self._mark: Mark | None = None
         self._keys: dict[str, StoredKey] = {}
         self._known: dict[bytes, StoredKey] = {}
-        self._read_once = False
 
     @property
     def open_to_all(self) -> bool:
@@ -184,11 +186,15 @@ class KeyFile:
         return stored
 
     def _current(self) -> dict[str, StoredKey]:
-        mark = mark_of(self.path)
-        if mark != self._mark or not self._read_once:
+        try:
+            found = os.stat(self._name)
+            mark = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        except OSError:
+            mark = _NONE
+        if mark != self._mark:
             self._keys = self._fresh()
             self._known = {}
-            self._mark, self._read_once = mark, True
+            self._mark = mark
         return self._keys
 
     def _fresh(self) -> dict[str, StoredKey]:

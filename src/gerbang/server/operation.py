@@ -79,34 +79,38 @@ class RouteGroup(Struct, frozen=True):
 class Exchange:
     """One request on its way through a handler."""
 
-    __slots__ = ("body", "caller", "path", "scope", "service")
+    __slots__ = ("body", "caller", "headers", "path", "scope", "service")
 
     def __init__(
-        self, service: "Service", scope: Scope, caller: Caller, body: bytes, path: tuple[str, ...]
+        self,
+        service: "Service",
+        scope: Scope,
+        headers: dict[bytes, bytes],
+        caller: Caller,
+        body: bytes,
+        path: tuple[str, ...],
     ) -> None:
         self.service = service
         self.scope = scope
+        self.headers = headers
         self.caller = caller
         self.body = body
         self.path = path
 
     def header(self, name: bytes) -> str | None:
         """Return a header's text, None when it was not sent."""
-        for key, value in self.scope["headers"]:
-            if key == name:
-                text: str = value.decode("latin-1")
-                return text
-        return None
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
 
     def read(self, decoder: "msgspec.json.Decoder[Any]") -> Any:
         """Return the JSON body. Raises Problem with what is wrong with it."""
-        kind = self.header(b"content-type")
-        if kind is not None and not _is_json(kind):
+        kind = self.headers.get(b"content-type")
+        if kind is not None and kind != b"application/json" and not _is_json(kind.decode("latin-1")):
             raise problem(
                 415,
                 "validation_error",
                 "NOT_JSON",
-                f"The body is {kind[:60]!r}, not JSON.",
+                f"The body is {kind[:60].decode('latin-1')!r}, not JSON.",
                 "Send it with Content-Type: application/json.",
                 recoverable=True,
             )

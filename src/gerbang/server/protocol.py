@@ -5,11 +5,12 @@ minute would hold its connection for ever.
 """
 
 import asyncio
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from gerbang.server.corked import Corked
 from gerbang.server.settings import ServerSettings
 
 _TOO_LARGE: Final = (
@@ -37,6 +38,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, or send it away when there are too many."""
         super().connection_made(transport)
+        self._bare = transport
+        self.transport = cast("asyncio.Transport", Corked(transport, self.loop))
         if len(self.connections) > self.settings.max_connections:
             self._refuse(_FULL)
             return
@@ -78,6 +81,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """Leave the connection to the WebSocket protocol."""
         self._stop()
+        self.transport = self._bare
         super().handle_websocket_upgrade()
 
     def connection_lost(self, exc: Exception | None) -> None:

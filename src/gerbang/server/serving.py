@@ -1,5 +1,6 @@
 """Running the application: binding, refusing what would be open to everybody, draining at the end."""
 
+import gc
 import logging
 import signal
 import socket
@@ -19,6 +20,8 @@ from gerbang.server.service import Service
 from gerbang.server.settings import ServerSettings
 
 _LOG: Final = logging.getLogger("gerbang.server")
+_GC: Final = (20_000, 20, 50)
+"""Records that are kept, in memory or in logs of runs, are no garbage: look at them less often."""
 _WS_PING_S: Final = 20.0
 
 
@@ -72,6 +75,7 @@ def serve(
         ssl_keyfile=settings.tls_key,
     )
     server = _Server(config, service, lambda: started(_address(settings, listener)))
+    gc.set_threshold(*_GC)
     try:
         server.run([listener])
     finally:
@@ -92,6 +96,8 @@ class _Server(uvicorn.Server):
         """Start, then say so."""
         await super().startup(sockets)
         if self.started:
+            gc.collect()
+            gc.freeze()  # what is there now stays: no collection looks at it again
             self._tell()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

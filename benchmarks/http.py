@@ -1,0 +1,248 @@
+"""A gated call over HTTP against the plain server: what the gate, the record and the identity cost a request.
+
+One server process each, 8 clients that keep their connections, asked in turn so that noise is shared. `plain`
+is the same HTTP stack (uvicorn, httptools, uvloop) with Starlette and a validated tool call: no policy, no
+record. CPU is that of the server process, so that the load generator does not count.
+
+    python benchmarks/http.py [--quick]
+"""
+
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness import markdown, program, verdict
+
+HERE = Path(__file__).resolve().parent
+TICK = os.sysconf("SC_CLK_TCK")
+CLIENTS = 8
+CALL = json.dumps({"tool": "weather.get_current.v1", "arguments": {"city": "Paris", "days": 3}}).encode()
+PLAIN = json.dumps({"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}).encode()
+GATE_FACTOR = 1.3
+TAIL_FACTOR = 1.5
+Found = dict[str, float]
+
+
+class Connection(asyncio.Protocol):
+    """One kept connection: a request out, an answer in."""
+
+    def __init__(self) -> None:
+        self._data = b""
+        self._answer: asyncio.Future[bytes] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        end = self._data.find(b"\r\n\r\n")
+        if end < 0 or self._answer is None:
+            return
+        head = self._data[:end].lower()
+        at = head.index(b"content-length:") + 15
+        size = int(head[at:].split(b"\r\n", 1)[0])
+        if len(self._data) >= end + 4 + size:
+            whole, self._data = self._data, b""
+            self._answer.set_result(whole)
+
+    def ask(self, request: bytes) -> "asyncio.Future[bytes]":
+        self._answer = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        return self._answer
+
+
+async def load(port: int, request: bytes, seconds: float) -> Found:
+    """Ask as fast as 8 clients can for some seconds."""
+    loop = asyncio.get_running_loop()
+    connections = [(await loop.create_connection(Connection, "127.0.0.1", port))[1] for _ in range(CLIENTS)]
+    took: list[float] = []
+    end = time.perf_counter() + seconds
+
+    async def work(connection: Connection) -> None:
+        while (began := time.perf_counter()) < end:
+            answer = await connection.ask(request)
+            took.append(time.perf_counter() - began)
+            assert answer.startswith(b"HTTP/1.1 200"), answer[:300]
+            assert b"sunny" in answer
+
+    await asyncio.gather(*(work(connection) for connection in connections))
+    for connection in connections:
+        connection.transport.close()
+    took.sort()
+    return {
+        "requests": len(took),
+        "p50_ms": took[len(took) // 2] * 1e3,
+        "p99_ms": took[int(len(took) * 0.99)] * 1e3,
+        "per_s": len(took) / seconds,
+    }
+
+
+class Server:
+    """A server process that is asked, and whose CPU time is read."""
+
+    def __init__(
+        self, process: "subprocess.Popen[str]", port: int, path: str, body: bytes, token: str
+    ) -> None:
+        self._pid = process.pid
+        self._port = port
+        lines = [
+            f"POST {path} HTTP/1.1",
+            f"Host: 127.0.0.1:{port}",
+            "Content-Type: application/json",
+            f"Content-Length: {len(body)}",
+            *([f"Authorization: Bearer {token}"] if token else []),
+        ]
+        self._request = ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+
+    def measure(self, seconds: float) -> Found:
+        """Return one round: latencies, and CPU of the server for each request."""
+        before = self._cpu()
+        found = asyncio.run(load(self._port, self._request, seconds))
+        found["cpu_us"] = (self._cpu() - before) / found["requests"] * 1e6
+        return found
+
+    def _cpu(self) -> float:
+        fields = Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICK
+
+    def memory_mb(self) -> float:
+        """Return the resident memory."""
+        lines = Path(f"/proc/{self._pid}/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+@contextmanager
+def running(command: list[str], path: str, body: bytes, token: str = "") -> Iterator[Server]:
+    """Run a server that prints its address in its first line."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{HERE / 'peers'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+    }
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=folder) as process,
+    ):
+        assert process.stdout is not None
+        words = process.stdout.readline().split()
+        address = next(word for word in words if word.startswith("http://127.0.0.1:"))
+        yield Server(process, int(address.rpartition(":")[2].rstrip("/")), path, body, token)
+        process.terminate()
+
+
+def gerbang(*options: str) -> list[str]:
+    """Return the command that serves Gerbang with the tool of this benchmark."""
+    command = [sys.executable, "-c", "import gerbang.cli; gerbang.cli.main()", "serve", "--port", "0"]
+    command += ["--model", "none", "--python", "http_tool:TOOLS", "--rate", "1000000", "--burst", "1000000"]
+    return [*command, "--log-level", "error", *options]
+
+
+def gate_cpu_us(rounds: int) -> float:
+    """Return the gate's own CPU for the same call in one process, without HTTP."""
+    command = [sys.executable, str(HERE / "peers" / "http_gate.py"), str(rounds)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(found.stdout)
+
+
+async def idle_sockets(port: int, count: int) -> list[asyncio.StreamWriter]:
+    """Open WebSockets that say nothing."""
+    head = f"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    head += "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    writers = []
+    for _ in range(count):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**10)
+        writer.write(head.encode())
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
+        writers.append(writer)
+    return writers
+
+
+def sockets_mb(server: Server, port: int, count: int) -> float:
+    """Return what idle WebSockets add to the server's memory, in MB."""
+
+    async def main() -> float:
+        before = server.memory_mb()
+        writers = await idle_sockets(port, count)
+        await asyncio.sleep(0.5)
+        added = server.memory_mb() - before
+        for writer in writers:
+            writer.transport.abort()
+        return added
+
+    return asyncio.run(main())
+
+
+def table(quick: bool) -> str:
+    """Measure, and return the report."""
+    rounds, seconds = (3, 0.7) if quick else (9, 1.5)
+    gate = statistics.median(gate_cpu_us(2_000 if quick else 6_000) for _ in range(3))
+    with tempfile.TemporaryDirectory() as folder:
+        keys = str(Path(folder) / "keys.json")
+        token = _key(keys)
+        plain_command = [sys.executable, str(HERE / "peers" / "http_plain.py")]
+        with (
+            running(plain_command, "/call", PLAIN) as plain,
+            running(gerbang("--store", "memory:"), "/v1/calls", CALL) as memory,
+            running(gerbang("--store", "memory:", "--keys", keys), "/v1/calls", CALL, token) as keyed,
+            running(gerbang("--store", "sqlite:store.db"), "/v1/calls", CALL) as sqlite,
+        ):
+            subjects = {"plain": plain, "memory": memory, "keyed": keyed, "sqlite": sqlite}
+            found: dict[str, list[Found]] = {name: [] for name in subjects}
+            for number in range(rounds + 1):
+                for name, server in subjects.items():
+                    measured = server.measure(seconds)
+                    if number:
+                        found[name].append(measured)
+            sockets = sockets_mb(memory, memory._port, 1_000)
+    floor = statistics.median(item["cpu_us"] for item in found["plain"])
+    tail = statistics.median(
+        mine["p99_ms"] / theirs["p99_ms"]
+        for mine, theirs in zip(found["memory"], found["plain"], strict=True)
+    )
+    bound = floor + GATE_FACTOR * gate
+    named = {
+        "plain": "plain server: Starlette, validated call, no gate",
+        "memory": "`/v1/calls`, records in memory",
+        "keyed": "the same, with an API key",
+        "sqlite": "`/v1/calls`, records in SQLite",
+    }
+    rows = []
+    for name, items in found.items():
+        middle = {key: statistics.median(item[key] for item in items) for key in items[0]}
+        rows.append(
+            [
+                named[name],
+                f"{middle['cpu_us']:.0f} µs",
+                f"{middle['per_s']:.0f}",
+                f"{middle['p50_ms']:.2f} ms",
+                f"{middle['p99_ms']:.2f} ms",
+            ]
+        )
+    cpu = statistics.median(item["cpu_us"] for item in found["memory"])
+    lines = [
+        markdown(("server, 8 kept connections", "CPU a request", "requests/s", "p50", "p99"), rows),
+        "",
+        f"The gate alone, in one process: {gate:.0f} µs of CPU a call. Bound of a request: the plain server's "
+        f"plus {GATE_FACTOR} times that, {bound:.0f} µs: {verdict(cpu <= bound)} ({cpu:.0f} µs). "
+        f"p99 against the plain server's, at most {TAIL_FACTOR} times: {verdict(tail <= TAIL_FACTOR)} "
+        f"({tail:.2f} times). 1,000 idle WebSockets add {sockets:.0f} MB, at most 60 MB: {verdict(sockets <= 60)}.",
+    ]
+    return "\n".join(lines)
+
+
+def _key(path: str) -> str:
+    from gerbang.server.keys import KeyFile
+
+    return KeyFile(path).create(user="bench", tenant="bench", rights=["calls"])[1]
+
+
+if __name__ == "__main__":
+    program(table)
