@@ -79,6 +79,16 @@ async def test_what_is_exposed_and_what_a_guess_gets() -> None:
 
 
 @in_loop
+async def test_words_that_are_none() -> None:
+    async with g.Gateway(TOOLS) as gate:
+        for wrong in (["cleaning"], 3, b"cleaning"):
+            with pytest.raises(g.UsageError, match="intent and state are words"):
+                gate.tools(state=wrong)  # type: ignore[arg-type]
+            with pytest.raises(g.UsageError):
+                await gate.call("notes.read.v1", {}, state=wrong)  # type: ignore[arg-type]
+
+
+@in_loop
 async def test_a_ceiling_of_risk_hides_what_is_above_it() -> None:
     async with g.Gateway(TOOLS, max_risk="write_internal") as gate:
         assert names(gate, principal=ANA, state="cleaning") == ["read", "wipe"]

@@ -14,8 +14,10 @@ import pytest
 from gerbang.adapters.tools.python import PythonTool, tool
 from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.check import check
+from gerbang.contract.document import Argument
 from gerbang.errors import ContractError, ToolError
 from gerbang.values import LOCAL, CallContext, CallError, Principal, Proposal, ValidCall
+from gerbang.values.contract_parts import ResourceRef
 
 CONTEXT = CallContext(LOCAL, "r1", 1, "c1", "key")
 
@@ -216,6 +218,13 @@ def takes_principal(x: Principal) -> None: ...
 def takes_principals(x: list[Principal]) -> None: ...
 def nested_context(x: list[CallContext]) -> None: ...
 def good(x: int) -> None: ...
+def marked(
+    to: Annotated[str, Argument("control", sensitive=True, resource="person")],
+    text: Annotated[str | None, msgspec.Meta(description="What to say."), Argument("content")] = None,
+) -> None: ...
+def two_marks(x: Annotated[int, Argument("control"), Argument(sensitive=True)]) -> None: ...
+def wrong_role(x: Annotated[int, Argument("contrl")]) -> None: ...
+def runtime_role(x: Annotated[int, Argument("runtime")]) -> None: ...
 def nan_default(x: float = float("nan")) -> None: ...
 
 
@@ -238,6 +247,22 @@ broken_hint.__annotations__["x"] = "1 +"
         (takes_principals, {}, "who calls is never the model's to say"),
         (nested_context, {}, "who calls is never the model's to say"),
         (nan_default, {}, "not JSON"),
+        (two_marks, {}, "parameter 'x' has two Argument marks; put them into one"),
+        (
+            wrong_role,
+            {},
+            "arguments.x.role: must be one of content, control, runtime",
+        ),
+        (runtime_role, {}, "parameter 'x': list what the runtime fills in runtime_fields"),
+        (marked, {"arguments": {"to": {}}}, "the argument 'to' is described in its hint and in arguments"),
+        (
+            good,
+            {"runtime_fields": ["x"]},
+            "nothing fills the runtime's parameter 'x'. Known by name:",
+        ),
+        (good, {"runtime_fields": "x"}, "runtime_fields: must be a list of words, not 'x'"),
+        (good, {"arguments": {"x": {"sensitiv": True}}}, "arguments.x.sensitiv: unknown field (did you mean"),
+        (good, {"timout_s": 3}, "timout_s: unknown field (did you mean timeout_s?)"),
         (good, {"name": "a b"}, "is not a tool name"),
         (good, {"risk": "safe"}, "destructive, not 'safe'"),
         (good, {"risk": None}, "risk: must be one of compute"),
@@ -306,3 +331,36 @@ def test_two_tools_of_one_name_are_refused() -> None:
 
 
 def same_name(x: int) -> None: ...
+
+
+def test_marks_of_arguments() -> None:
+    made = make(marked).contract
+    assert [sorted(names) for names in (made.control, made.content, made.sensitive)] == [
+        ["to"],
+        ["text"],
+        ["to"],
+    ]
+    assert made.resources == {"to": ResourceRef("person")}
+    assert made.parameters["properties"]["text"]["description"] == "What to say."
+    plain = make(marked, arguments={}).contract
+    assert plain.digest == made.digest
+
+
+def test_the_runtime_fills_by_name() -> None:
+    def body(x: int, tenant: str, user: str, key: str, run_id: str) -> list[object]:
+        return [x, tenant, user, key, run_id]
+
+    made = make(body, runtime_fields=["tenant", "user", "run_id"], key_argument="key")
+    assert list(made.contract.parameters["properties"]) == ["x"]
+    assert made.contract.runtime_fields == {"tenant", "user", "run_id", "key"}
+    context = CallContext(Principal("ana", "acme"), "r1", 1, "c1", "k1")
+    assert made.invoke_sync({"x": 1}, context) == [1, "acme", "ana", "k1", "r1"]
+
+
+def test_one_decorator_makes_many_tools() -> None:
+    decorate = tool(name="a.v1", risk="compute", description="Does it.", runtime_fields=iter(["tenant"]))
+
+    def first(tenant: str) -> None: ...
+    def second(tenant: str) -> None: ...
+
+    assert decorate(first).contract.digest == decorate(second).contract.digest

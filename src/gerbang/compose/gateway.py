@@ -323,6 +323,8 @@ class Gateway(Controls):
         )
 
     def _subset(self, who: Principal, intent: str | None, state: str | None) -> Catalogue:
+        if any(type(word) is not str for word in (intent, state) if word is not None):
+            raise UsageError("intent and state are words that contracts are exposed by, each a text or None.")
         return self.catalogue.subset(
             intent=intent,
             state=state,
@@ -359,6 +361,7 @@ class Gateway(Controls):
             begun = RunState.RUNNING if run_id is None else RunState.OPEN
             session.memory.row = RunRow(name, who.tenant, who.user, begun, now, now, profile="gateway")
             session.closing = session.memory.row if run_id is None else None
+            session.nameless = run_id is None
         if session.memory.row is not None:  # until a commit has written it
             session.carry = Batch(runs=[session.memory.row])
         return session

@@ -145,12 +145,14 @@ def tool(
     if contract is not None and (name is not None or risk is not None or description is not None or more):
         raise ContractError("@tool takes a whole contract, or the fields of one; not both.")
 
+    listed = _listed(more)
+
     def decorate(function: Callable[P, R], /) -> PythonTool[P, R]:
         where = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', function)}"
         if contract is not None:
             return python_tool(function, _given(contract), where)
         fields = more.copy()
-        signature = read_signature(function, where, _listed(fields), fields.get("key_argument"))
+        signature = read_signature(function, where, listed, fields.get("key_argument"))
         made = make_contract(
             name=name,
             risk=risk,
