@@ -342,4 +342,16 @@ MORE += [
     ('hunyuan_v3', '<tool_call>sum<tool_sep>{"a": 1, "b": 2}</tool_call>', '', [S], {}),
 ]
 
+MUSE = '<atem:function_calls>\n<atem:invoke name="sum">\n<atem:parameter name="a">1</atem:parameter>\n<atem:parameter name="b">2</atem:parameter>\n</atem:invoke>\n</atem:function_calls>'
+
+MORE += [
+    ('claude_xml', f' to=self<|message|>I add.<|eom|><|start|>assistant to=sum<|message|>{MUSE}<|eot|>', '', [S], {'r': 'I add.'}),
+    ('claude_xml', ' to=self<|message|>17*23 = 391.<|eom|><|start|>assistant to=user<|message|>It is **391**.', 'It is **391**.', [], {'r': '17*23 = 391.'}),
+    ('claude_xml', f'to=fs.read<|message|>{MUSE}<|eom|><|start|>assistant to=sum<|message|>{MUSE}', '', [S, S], {}),
+    ('claude_xml', 'to=user is a word, and <|message|> too', 'to=user is a word, and <|message|> too', [], {}),
+    ('claude_xml', f'to=self<|message|>a {MUSE} b<|eom|>', '', [], {'r': f'a {MUSE} b'}),
+    ('claude_xml', f'to=self<|message|>a {MUSE}', '', [], {'r': f'a {MUSE}', 'f': ['CALL_TRUNCATED'], 'o': CUT}),
+    ('claude_xml', 'to=us', 'to=us', [], {}),
+]
+
 CASES = [*MORE, *JSON, *NAMED, *TAGGED, *OTHER, *TRICKY]

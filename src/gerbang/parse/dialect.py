@@ -18,8 +18,9 @@ class Dialect:
     `models` are the families that write it (for people), `match` the parts of a model name that point to it
     (lower case), `starts` the marks that begin a call, `reasoning` pairs of marks around thinking, `noise`
     special tokens that are never shown,
-    `answers` those of them that begin the answer and so end the thinking. `entries` and `bare` are for the
-    readers.
+    `answers` those of them that begin the answer and so end the thinking. `header`: the mark before the
+    header of a further message, and the one that ends a message of thinking. `entries` and `bare` are for
+    the readers.
     """
 
     id: str
@@ -33,3 +34,4 @@ class Dialect:
     noise: tuple[str, ...] = ()
     match: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    header: tuple[str, str] | None = None

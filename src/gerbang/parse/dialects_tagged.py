@@ -46,6 +46,7 @@ def _xml(
     encoding: Encoding = "X",
     marks: tuple[str, ...] = (),
     answers: tuple[str, ...] = (),
+    header: tuple[str, str] | None = None,
 ) -> Dialect:
     entries: dict[str, Entry] = {}
     for layout in layouts:
@@ -64,6 +65,7 @@ def _xml(
         noise,
         match,
         answers,
+        header,
     )
 
 
@@ -161,7 +163,9 @@ TAGGED: Final = (
             for space in _NAMESPACES
         ),
         reasoning=(("<thinking>", "</thinking>"), *_THINK),
+        noise=("<|eom|>", "<|eot|>", "<|end_of_text|>"),
         match=("claude", "dots", "muse"),
+        header=("<|start|>assistant", "<|eom|>"),
     ),
     _xml(
         "minimax_m2",

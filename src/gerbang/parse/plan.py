@@ -24,6 +24,7 @@ class Meaning(Enum):
     THINK = "thinking begins"
     THINK_END = "thinking ends that never began"
     NOISE = "a special token, never shown"
+    HEADER = "the header of a message follows"
     END = "a token that is never shown at the end of the answer"
     CLOSE = "the end of a block that was left open"
     FENCE = "a Markdown fence"
@@ -80,10 +81,11 @@ def plan_of(dialect: str) -> Plan:
     meanings |= dict.fromkeys(closes, Meaning.THINK)
     meanings |= {mark: Meaning.END if mark in _AT_END else Meaning.NOISE for mark in row.noise}
     meanings |= dict.fromkeys(entries, Meaning.CALL)
+    if row.header is not None:
+        meanings[row.header[0]] = Meaning.HEADER
     meanings[FENCE] = Meaning.FENCE
-    thinking = {
-        close: Marks((close, *row.answers, *entries, FENCE)) for close in (*closes.values(), "</think>")
-    }
+    ends_thinking = (*closes.values(), "</think>", *(row.header or ())[1:])
+    thinking = {close: Marks((close, *row.answers, *entries, FENCE)) for close in ends_thinking}
     ends = [mark for mark, meaning in meanings.items() if meaning in (Meaning.CLOSE, Meaning.CALL)]
     return Plan(
         row,

@@ -15,6 +15,7 @@ from gerbang.parse import (
     family_xml,
 )
 from gerbang.parse.caps import MAX_HELD, MAX_INDENT
+from gerbang.parse.headers import header
 from gerbang.parse.layout import Elements, Entry, JsonTags, NamedJson, Notation, PairTags, Python, XmlTags
 from gerbang.parse.plan import FENCE, Meaning, Plan
 from gerbang.parse.reader import Machine, Reader
@@ -42,6 +43,8 @@ def read(reader: Reader, plan: Plan, close: str | None) -> Machine:
     if close is not None:
         yield from think(reader, plan, close, prefilled=True)
         reader.new_line()
+    elif plan.dialect.header is not None:
+        yield from header(reader, plan)
     stops = plan.content.stops | ({"\n"} if plan.line else frozenset())
     while True:
         mark = yield from _text(reader, plan, stops)
@@ -66,15 +69,23 @@ def read(reader: Reader, plan: Plan, close: str | None) -> Machine:
             yield from think(reader, plan, plan.closes[mark])
             if reader.blank and not reader.thinking:
                 reader.new_line()
-        elif meaning is Meaning.END:
-            ahead, _ = yield from upcoming(reader, ())
-            reader.content("" if ahead == "\0" else mark)
-        elif meaning is Meaning.NOISE or (meaning is Meaning.CLOSE and reader.unclosed):
-            reader.unclosed = False
-            if reader.blank:
-                reader.new_line()
-        elif meaning is not Meaning.THINK_END or before == "`":
-            reader.content(mark)
+        elif meaning is Meaning.HEADER:
+            yield from header(reader, plan)
+        else:
+            yield from _small(reader, meaning, mark, quoted=before == "`")
+
+
+def _small(reader: Reader, meaning: Meaning, mark: str, *, quoted: bool) -> Machine:
+    """Show or drop a mark (just taken) that begins nothing."""
+    if meaning is Meaning.END:
+        ahead, _ = yield from upcoming(reader, ())
+        reader.content("" if ahead == "\0" else mark)
+    elif meaning is Meaning.NOISE or (meaning is Meaning.CLOSE and reader.unclosed):
+        reader.unclosed = False
+        if reader.blank:
+            reader.new_line()
+    elif meaning is not Meaning.THINK_END or quoted:
+        reader.content(mark)
 
 
 def _text(reader: Reader, plan: Plan, stops: frozenset[str]) -> Any:
