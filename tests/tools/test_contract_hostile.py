@@ -15,8 +15,8 @@ from gerbang.errors import ContractError
 from gerbang.values import Contract
 
 KEYWORDS = """
-type object string properties required $ref # #/properties/a $defs enum anyOf not if minimum maximum pattern (a+)+$
-additionalProperties items a control runtime role resource kind tool test path value happened name
+type object string properties required $ref # #/properties/a $defs enum anyOf not if minimum maximum pattern
+(a+)+$ additionalProperties items a control runtime role resource kind tool test path value happened name
 """
 WORDS = sorted({*KEYWORDS.split(), *ContractDocument.__struct_fields__})
 WORD = st.sampled_from(WORDS) | st.text(max_size=5)
