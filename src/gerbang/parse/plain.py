@@ -8,6 +8,7 @@ CONTENT, REASONING, HELD = -1, -2, -3
 """Where plain text goes, when it is not an argument of the call with that index."""
 _SHORT: Final = 64
 _KEPT: Final = 1_024
+_FEW: Final = 8
 
 
 class Plain:
@@ -16,16 +17,17 @@ class Plain:
     Models write the same pieces again and again: what was looked through once is kept, up to a bound.
     """
 
-    __slots__ = ("known", "stops", "where")
+    __slots__ = ("_printable", "known", "stops", "where")
 
     def __init__(self, stops: frozenset[str], where: int) -> None:
         self.stops = stops
         self.where = where
         self.known: dict[str, Event] = {}
+        self._printable = tuple(stop for stop in stops if stop.isprintable())
 
     def look(self, delta: str) -> Event | None:
         """Look through a delta that is not among the `known` ones."""
-        if not 0 < len(delta) < _SHORT or not self.stops.isdisjoint(delta):
+        if not 0 < len(delta) < _SHORT or not self._clear(delta):
             return None
         where = self.where
         event: Event
@@ -36,3 +38,12 @@ class Plain:
         if len(self.known) < _KEPT:
             self.known[delta] = event
         return event
+
+    def _clear(self, delta: str) -> bool:
+        """Tell whether there is no stop in a delta."""
+        if len(delta) <= _FEW or not delta.isprintable():
+            return self.stops.isdisjoint(delta)
+        for stop in self._printable:  # noqa: SIM110 -- a generator would cost more than the search
+            if stop in delta:
+                return False
+        return True
