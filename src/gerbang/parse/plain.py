@@ -27,7 +27,11 @@ class Plain:
 
     def look(self, delta: str) -> Event | None:
         """Look through a delta that is not among the `known` ones."""
-        if not 0 < len(delta) < _SHORT or not self._clear(delta):
+        size = len(delta)
+        if size <= _FEW:
+            if not size or not self.stops.isdisjoint(delta):
+                return None
+        elif size >= _SHORT or not self._clear(delta):
             return None
         where = self.where
         event: Event
@@ -40,8 +44,8 @@ class Plain:
         return event
 
     def _clear(self, delta: str) -> bool:
-        """Tell whether there is no stop in a delta."""
-        if len(delta) <= _FEW or not delta.isprintable():
+        """Tell whether there is no stop in a delta that is not very short."""
+        if not delta.isprintable():
             return self.stops.isdisjoint(delta)
         for stop in self._printable:  # noqa: SIM110 -- a generator would cost more than the search
             if stop in delta:
