@@ -59,6 +59,9 @@ FULL_APPROVAL = ApprovalRow(
     "budi",
     1.5,
     "ok",
+    '{"t":1}',
+    '["v"]',
+    "seal:1",
 )
 
 
@@ -242,6 +245,24 @@ def test_states_may_be_given_as_enumerations(url: str) -> None:
             assert row is not None
             assert found is not None
             assert (row.state, found.state) == ("completed", "DISPATCHED")
+
+    run(work())
+
+
+def test_an_approval_is_expected_by_its_state_or_its_seal(url: str) -> None:
+    async def work() -> None:
+        async with opened(url) as store:
+            sealed = replace(approval("a"), seal="seal:1")
+            await store.commit(Batch(approvals=[sealed]))
+            later = replace(sealed, votes='["v"]', seal="seal:2")
+            for expected, fits in (("used", False), ("seal:0", False), ("pending", True), ("seal:1", True)):
+                outcome = await store.commit(Batch(events=[event()], expects={"a": expected}))
+                assert outcome.stale == (None if fits else sealed), expected
+            outcomes = await asyncio.gather(
+                *(store.commit(Batch(approvals=[later], expects={"a": "seal:1"})) for _ in range(3))
+            )
+            assert [outcome.stale for outcome in outcomes] == [None, later, later]
+            assert await store.approval("a") == later
 
     run(work())
 

@@ -138,12 +138,18 @@ def test_what_is_acknowledged_is_on_disk_and_who_hangs_is_sent_away(bare_databas
     with Address(f"{bare_database}&options=-csynchronous_commit%3Doff").connect() as connection:
         settings = {
             name: connection.execute(f"SHOW {name}".encode()).fetchone()
-            for name in ("synchronous_commit", "idle_in_transaction_session_timeout", "lock_timeout")
+            for name in (
+                "synchronous_commit",
+                "idle_in_transaction_session_timeout",
+                "transaction_timeout",
+                "lock_timeout",
+            )
         }
     assert settings == {
         "synchronous_commit": ("on",),
         "idle_in_transaction_session_timeout": ("5s",),
         "lock_timeout": ("10s",),
+        "transaction_timeout": ("6s",),
     }
 
 

@@ -11,7 +11,8 @@ from msgspec import Struct
 class RunState(StrEnum):
     """How a run stands. `RUNNING` in a reopened store with no live owner means that it was cut off.
 
-    `OPEN` is a run that a caller drives with an own loop: it has no end that we know of.
+    `OPEN` is a run that a caller drives with an own loop: it has no end that we know of. `CLIENT_CALLS`
+    ended with calls of the client's own tools; what the client makes of them is another run.
     """
 
     RUNNING = "running"
@@ -23,6 +24,7 @@ class RunState(StrEnum):
     PENDING_APPROVAL = "pending_approval"
     CANCELLED = "cancelled"
     MODEL_ERROR = "model_error"
+    CLIENT_CALLS = "client_calls"
 
 
 class CallState(StrEnum):
@@ -91,6 +93,9 @@ class ApprovalRow(Struct, frozen=True, gc=False):
 
     `binding` is the digest over arguments, contract, policy version and taint; `preview` what the
     person is shown; `arguments` the JSON that will run (as edited); `decided_by` who answered.
+
+    `terms` is the JSON of what it was asked under, `votes` that of who said what. `seal` is made with the
+    store's key over all the rest, and so differs after each change.
     """
 
     approval_id: str
@@ -108,6 +113,13 @@ class ApprovalRow(Struct, frozen=True, gc=False):
     decided_by: str | None = None
     decided_at: float | None = None
     note: str = ""
+    terms: str = "{}"
+    votes: str = "[]"
+    seal: str = ""
+
+    def answers_to(self, expected: str) -> bool:
+        """Tell whether the request is in that state, or has that seal."""
+        return expected in (self.state, self.seal)
 
 
 class NewEvent(Struct, frozen=True, gc=False):
@@ -207,9 +219,9 @@ class Batch(Struct):
 
     What is asked first, in this order; the first that fails is named by `Committed`:
     `stops` are the kill switches that stop this batch; `lease` is the run and fence that the writer holds;
-    `expects` names approvals and the state that each must still be in; `claims` are new calls whose key must
-    be free (a row in FAILED, CANCELLED, REFUSED or RESOLVED_FAILED counts as free and is replaced); `takes`
-    and `spends` are limits, all or none of which are drawn on; `hold` is a lease to take.
+    `expects` names approvals and the state, or the seal, that each must still have; `claims` are new calls
+    whose key must be free (a row in FAILED, CANCELLED, REFUSED or RESOLVED_FAILED counts as free and is
+    replaced); `takes` and `spends` are limits, all or none of which are drawn on; `hold` is a lease to take.
 
     The rest is written: `calls` are rows that exist and are overwritten, `kills` and `pins` are set,
     `revives` are switches to turn off.

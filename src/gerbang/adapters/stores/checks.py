@@ -44,6 +44,13 @@ def asks(batch: Asked) -> bool:
     )
 
 
+def only_stops(batch: Asked) -> bool:
+    """Tell whether switches are all that a batch asks about: where none is on, it is free."""
+    return not (
+        batch.lease or batch.takes or batch.spends or batch.hold or batch.kills or batch.revives or batch.pins
+    )
+
+
 class Source(Protocol):
     """Where rows come from that are not in memory yet. Called inside the writing transaction."""
 

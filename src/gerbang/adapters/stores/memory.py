@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from gerbang.adapters.stores.checks import Checks, Nowhere, asks, span_of, window
+from gerbang.adapters.stores.checks import Checks, Nowhere, asks, only_stops, span_of, window
 from gerbang.adapters.stores.store_clock import MICRO, StoreClock
 from gerbang.adapters.stores.switches import Switches
 from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_row, renewed_call, renewed_run
@@ -95,6 +95,7 @@ class MemoryStore(Switches):
         check_text(batch)
         if asking := asks(batch):
             check_bounds(batch)
+            asking = bool(self._checks.kills()) or not only_stops(batch)
         refusal, held = self._against(batch, asking)
         if refusal is not None:
             return refusal
@@ -131,7 +132,7 @@ class MemoryStore(Switches):
                 return refusal, None
         for approval_id, state in batch.expects.items():
             standing = self._approvals.get(approval_id)
-            if standing is not None and standing.state != state:
+            if standing is not None and not standing.answers_to(state):
                 return Committed(stale=standing), None
         taken = self._taken(batch.claims) if batch.claims else None
         if taken is not None:

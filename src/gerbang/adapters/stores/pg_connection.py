@@ -21,6 +21,9 @@ _SETTINGS: Final = (
     "SELECT set_config('client_encoding', 'UTF8', false)",
     # A process that is stopped in the middle of a commit must not keep the others waiting.
     f"SELECT set_config('idle_in_transaction_session_timeout', '{_STUCK_S}s', false)",
+    # In the middle of a pipeline as well, which only PostgreSQL 17 and newer ones can see.
+    "SELECT set_config(name, '6s', false) FROM pg_settings WHERE name = 'transaction_timeout'",
+    # Longer than both, so that who waits gets what they held.
     f"SELECT set_config('lock_timeout', '{_LOCK_S}s', false)",
     # What was acknowledged is on disk: a server that is set to promise less is asked for more.
     "SELECT set_config('synchronous_commit', 'on', false) "

@@ -44,6 +44,7 @@ def is_lost(fault: BaseException) -> bool:
         errors.CrashShutdown,
         errors.CannotConnectNow,
         errors.IdleInTransactionSessionTimeout,
+        errors.TransactionTimeout,
     )
     if isinstance(fault, ended):
         return True

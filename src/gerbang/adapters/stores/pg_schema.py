@@ -66,6 +66,10 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         """CREATE TABLE gerbang.writers (
             id uuid PRIMARY KEY, done bigint NOT NULL, at timestamptz NOT NULL DEFAULT now())""",
     ),
+    (
+        """ALTER TABLE gerbang.approvals ADD COLUMN terms text NOT NULL DEFAULT '{}',
+            ADD COLUMN votes text NOT NULL DEFAULT '[]', ADD COLUMN seal text NOT NULL DEFAULT ''""",
+    ),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

@@ -160,7 +160,7 @@ class Ledger:
         """Return the first approval that is not in the state that the batch expects."""
         for approval_id, state in expects.items():
             standing = self._approvals.get(approval_id)
-            if standing is not None and standing.state != state:
+            if standing is not None and not standing.answers_to(state):
                 return standing
         return None
 

@@ -62,6 +62,11 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE INDEX approvals_by_tenant_state ON approvals (tenant, state, created_at)",
         "CREATE INDEX calls_uncertain ON calls (updated_at) WHERE state = 'UNCERTAIN'",
     ),
+    (
+        "ALTER TABLE approvals ADD COLUMN terms TEXT NOT NULL DEFAULT '{}'",
+        "ALTER TABLE approvals ADD COLUMN votes TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE approvals ADD COLUMN seal TEXT NOT NULL DEFAULT ''",
+    ),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

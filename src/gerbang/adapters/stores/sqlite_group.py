@@ -191,7 +191,7 @@ class _InTurn(_Together):
         self._flush()  # a batch before this one may have decided it
         for approval_id, state in expects.items():
             found = self._connection.execute(statements.GET_APPROVAL, (approval_id,)).fetchone()
-            if found is not None and (standing := ApprovalRow(*found)).state != state:
+            if found is not None and not (standing := ApprovalRow(*found)).answers_to(state):
                 return standing
         return None
 

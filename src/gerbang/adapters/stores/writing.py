@@ -31,9 +31,8 @@ def check_text(batch: Batch) -> None:
     for answer in batch.answers:
         _sound(answer.run_id)
     for a in batch.approvals:
-        _sound(
-            a.approval_id, a.run_id, a.key, a.tool, a.tenant, a.preview, a.reasons, a.note, a.decided_by or ""
-        )
+        _sound(a.approval_id, a.run_id, a.key, a.tool, a.tenant, a.preview, a.reasons, a.note)
+        _sound(a.decided_by or "", a.terms, a.votes, a.seal)
 
 
 def check_bounds(batch: Batch) -> None:
