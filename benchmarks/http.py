@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import markdown, program, verdict
+from harness import markdown, paired, program, verdict
 
 HERE = Path(__file__).resolve().parent
 TICK = os.sysconf("SC_CLK_TCK")
@@ -89,11 +89,9 @@ async def load(port: int, request: bytes, seconds: float) -> Found:
 class Server:
     """A server process that is asked, and whose CPU time is read."""
 
-    def __init__(
-        self, process: "subprocess.Popen[str]", port: int, path: str, body: bytes, token: str
-    ) -> None:
-        self._pid = process.pid
-        self._port = port
+    def __init__(self, pid: int, port: int, path: str, body: bytes, token: str) -> None:
+        self._pid = pid
+        self.port = port
         lines = [
             f"POST {path} HTTP/1.1",
             f"Host: 127.0.0.1:{port}",
@@ -106,7 +104,7 @@ class Server:
     def measure(self, seconds: float) -> Found:
         """Return one round: latencies, and CPU of the server for each request."""
         before = self._cpu()
-        found = asyncio.run(load(self._port, self._request, seconds))
+        found = asyncio.run(load(self.port, self._request, seconds))
         found["cpu_us"] = (self._cpu() - before) / found["requests"] * 1e6
         return found
 
@@ -134,7 +132,7 @@ def running(command: list[str], path: str, body: bytes, token: str = "") -> Iter
         assert process.stdout is not None
         words = process.stdout.readline().split()
         address = next(word for word in words if word.startswith("http://127.0.0.1:"))
-        yield Server(process, int(address.rpartition(":")[2].rstrip("/")), path, body, token)
+        yield Server(process.pid, int(address.rpartition(":")[2].rstrip("/")), path, body, token)
         process.terminate()
 
 
@@ -201,12 +199,13 @@ def table(quick: bool) -> str:
                     measured = server.measure(seconds)
                     if number:
                         found[name].append(measured)
-            sockets = sockets_mb(memory, memory._port, 1_000)
+            sockets = sockets_mb(memory, memory.port, 1_000)
+    return _report(found, gate, sockets)
+
+
+def _report(found: dict[str, list[Found]], gate: float, sockets: float) -> str:
     floor = statistics.median(item["cpu_us"] for item in found["plain"])
-    tail = statistics.median(
-        mine["p99_ms"] / theirs["p99_ms"]
-        for mine, theirs in zip(found["memory"], found["plain"], strict=True)
-    )
+    tail = paired(found["memory"], found["plain"], "p99_ms")
     bound = floor + GATE_FACTOR * gate
     named = {
         "plain": "plain server: Starlette, validated call, no gate",
@@ -230,10 +229,11 @@ def table(quick: bool) -> str:
     lines = [
         markdown(("server, 8 kept connections", "CPU a request", "requests/s", "p50", "p99"), rows),
         "",
-        f"The gate alone, in one process: {gate:.0f} µs of CPU a call. Bound of a request: the plain server's "
-        f"plus {GATE_FACTOR} times that, {bound:.0f} µs: {verdict(cpu <= bound)} ({cpu:.0f} µs). "
+        f"The gate alone, in one process: {gate:.0f} µs of CPU a call. Bound of a request: the plain "
+        f"server's plus {GATE_FACTOR} times that, {bound:.0f} µs: {verdict(cpu <= bound)} ({cpu:.0f} µs). "
         f"p99 against the plain server's, at most {TAIL_FACTOR} times: {verdict(tail <= TAIL_FACTOR)} "
-        f"({tail:.2f} times). 1,000 idle WebSockets add {sockets:.0f} MB, at most 60 MB: {verdict(sockets <= 60)}.",
+        f"({tail:.2f} times). 1,000 idle WebSockets add {sockets:.0f} MB, at most 60 MB: "
+        f"{verdict(sockets <= 60)}.",
     ]
     return "\n".join(lines)
 

@@ -1,6 +1,7 @@
 """What a hostile or slow client cannot do: sizes, times, numbers, and a socket that is not read."""
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 
@@ -175,7 +176,8 @@ def test_a_socket_that_is_not_read_is_closed_and_its_run_goes_on() -> None:
 def test_a_message_over_the_limit_closes_the_socket(plain: Server) -> None:
     async def main() -> None:
         async with socket(plain) as ws:
-            await ws.send_str("x" * 3_000_000)
+            with contextlib.suppress(ConnectionError):  # the server need not read it to the end
+                await ws.send_str("x" * 3_000_000)
             message = await ws.receive(timeout=20)
             assert message.type in (
                 aiohttp.WSMsgType.CLOSE,

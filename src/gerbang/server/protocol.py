@@ -17,6 +17,8 @@ _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 )
 _TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_HEAD: Final = "head"
+_BODY: Final = "body"
 _FULL: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\ncontent-length: 0\r\n\r\n"
 )
@@ -30,8 +32,10 @@ class BoundedProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._timer: asyncio.TimerHandle | None = None
-        self._in_head = False
+        self._stage: str | None = _HEAD
+        self._timed: str | None = None
         self._head_bytes = 0
+        self._idle_since = 0.0
         self._refused = False
         self._patience = _Patience(self.loop, self.settings.send_timeout_s)
 
@@ -43,28 +47,31 @@ class BoundedProtocol(HttpToolsProtocol):
         if len(self.connections) > self.settings.max_connections:
             self._refuse(_FULL)
             return
-        self._begin_head()
+        self._keep_time()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes. Headers that are too long end the connection."""
+        """Take bytes. A request that came whole needs no timer; one that did not has to go on coming."""
         if self.transport.is_closing():
             return
-        if self._timer is None and self._idle:
-            self._begin_head()  # the first bytes of a further request
-        if self._in_head:
-            self._head_bytes += len(data)
+        self._head_bytes += len(data)
         super().data_received(data)
-        if self._in_head and self._head_bytes > self.settings.max_headers and self.parser is not None:
+        if self._stage is _HEAD and self._head_bytes > self.settings.max_headers and self.parser is not None:
             self._refuse(_TOO_LARGE)
+        elif self._stage is not self._timed:
+            self._keep_time()
+
+    def on_message_begin(self) -> None:
+        """Begin with a request's head."""
+        self._stage, self._head_bytes = _HEAD, 0
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Go on with the body; it has a time of its own."""
-        self._in_head = False
+        self._stage = _BODY
         if sum(len(name) + len(value) + 4 for name, value in self.headers) > self.settings.max_headers:
             self._refused = True
             self._refuse(_TOO_LARGE)
             return
-        self._wait(self.settings.body_timeout_s)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -74,13 +81,16 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Wait for nothing more from the client."""
-        self._stop()
+        self._stage = None
         if not self._refused:
             super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
         """Leave the connection to the WebSocket protocol."""
+        self._stage = None
         self._stop()
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
         self.transport = self._bare
         super().handle_websocket_upgrade()
 
@@ -88,6 +98,9 @@ class BoundedProtocol(HttpToolsProtocol):
         """Forget the connection."""
         self._stop()
         self._patience.stop()
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
+            self.timeout_keep_alive_task = None
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -100,19 +113,51 @@ class BoundedProtocol(HttpToolsProtocol):
         self._patience.stop()
         super().resume_writing()
 
+    def on_response_complete(self) -> None:
+        """Begin the next request, or wait for one: with the timer that runs already."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            cycle, app = self.pipeline.pop()
+            self._start_asgi_task(cycle, app)
+            return
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._await_next(self.timeout_keep_alive)
+
+    def _await_next(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self._idle_too_long)
+
+    def _idle_too_long(self) -> None:
+        """Close a connection that was idle for the whole time; look again later at one that was not."""
+        self.timeout_keep_alive_task = None
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if not self._idle or self._stage is not None:
+            self._await_next(self.timeout_keep_alive)
+        elif left > 0:
+            self._await_next(left)
+        else:
+            self.transport.close()
+
+    def _unset_keepalive_if_required(self) -> None:
+        """Let the timer run: it looks when the connection was last used."""
+
     @property
     def _idle(self) -> bool:
         """True when no request is being answered."""
         cycle: RequestResponseCycle | None = self.cycle  # None before the first request
         return cycle is None or cycle.response_complete
 
-    def _begin_head(self) -> None:
-        self._in_head, self._head_bytes = True, 0
-        self._wait(self.settings.head_timeout_s)
-
-    def _wait(self, seconds: float) -> None:
+    def _keep_time(self) -> None:
+        """Give the stage that the request is in its time."""
         self._stop()
-        self._timer = self.loop.call_later(seconds, self._late)
+        self._timed = self._stage
+        if self._stage is not None:
+            head = self._stage is _HEAD
+            seconds = self.settings.head_timeout_s if head else self.settings.body_timeout_s
+            self._timer = self.loop.call_later(seconds, self._late)
 
     def _stop(self) -> None:
         if self._timer is not None:
