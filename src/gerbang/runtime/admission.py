@@ -64,6 +64,9 @@ class Admission:
         self._waits = inspect.iscoroutinefunction(getattr(policy, "decide_async", None))
         self._needs: Any = getattr(policy, "needs", None)
         asks = getattr(policy, "asks", None)
+        self._floored = asks is not None  # rules apply the floors themselves
+        if asks is not None and "facts" not in asks:
+            self._needs = None
         self.asks_history = asks is None or "history" in asks
         self._asks_budget = asks is None or "budget" in asks
 
@@ -302,7 +305,7 @@ class Admission:
 
     def _weighed(self, given: Any, document: PolicyInput) -> Decision:
         if type(given) is Decision and given.decision in _VERDICTS and given.reasons:
-            return floored(given, document)
+            return given if self._floored else floored(given, document)
         if inspect.iscoroutine(given):
             given.close()
         return self._policy_failed()

@@ -29,6 +29,11 @@ class Breakers:
     def __init__(self) -> None:
         self._circuits: dict[str, _Circuit] = {}
 
+    @property
+    def troubled(self) -> bool:
+        """True when some upstream has failed of late: successes count only then."""
+        return bool(self._circuits)
+
     def refused(self, contract: Contract, now: float) -> CallError | None:
         """Return why the upstream is left alone now, or None. A call that passes must be `noted`."""
         if not self._circuits:

@@ -63,7 +63,7 @@ class Dispatch:
             return await self._run(session, ticket, grant, verdict, over)
         slots = self._slots.setdefault(ticket.call.contract.name, asyncio.Semaphore(width))
         try:
-            async with asyncio.timeout(self._time_for(session, ticket)):
+            async with asyncio.timeout(self._time_for(session, ticket, self._clock.monotonic())):
                 await slots.acquire()
         except TimeoutError:
             return Stopped(refusals.too_busy(ticket.call.contract.name))
@@ -80,24 +80,30 @@ class Dispatch:
         verdict: Verdict | None,
         over: CallRow | None,
     ) -> Result | Stopped:
-        open_circuit = self._breakers.refused(ticket.call.contract, self._clock.monotonic())
+        clock = self._clock
+        began = clock.monotonic()
+        open_circuit = self._breakers.refused(ticket.call.contract, began)
         if open_circuit is not None:
             return Stopped(open_circuit)
-        started = self._clock.now()
+        started = clock.now()
         attempt = grant.attempt if over is None else max(grant.attempt, over.attempt + 1)
         row, committed = await self._records.dispatched(session, ticket, attempt, started, verdict, over)
         if not committed.written:
             if committed.taken is not None:
                 return Stopped(taken=committed.taken)
             return Stopped(refusals.not_committed(committed))
-        if self._clock.monotonic() >= session.lease_until:  # paused since, or another drives the run now
+        began = clock.monotonic()
+        if began >= session.lease_until:  # paused since, or another drives the run now
             lost = Execution(Outcome("FAILED", error=refusals.taken_over()))
             return await self._records.finished(session, ticket, row, lost, started, verdict)
-        seconds = self._time_for(session, ticket)
+        seconds = self._time_for(session, ticket, began)
         cancelled: asyncio.CancelledError | None = None
         lates: list[asyncio.Future[Any]] = []
         try:
-            row, execution = await self._attempts(session, ticket, grant, row, seconds, lates)
+            execution = await self._executor.run(grant, ticket.entry, seconds, lates.append)
+            if execution.outcome.error is not None or self._breakers.troubled:
+                until = began + seconds
+                row, execution = await self._again(session, ticket, grant, row, execution, until, lates)
         except asyncio.CancelledError as caught:  # the outcome is recorded first, then the task ends
             cancelled = caught
             if session.closing is not None:
@@ -115,26 +121,26 @@ class Dispatch:
         """Return what the tool itself says that the call would do."""
         return await self._executor.preview(call)
 
-    async def _attempts(
+    async def _again(
         self,
         session: RunSession,
         ticket: Ticket,
         grant: AuthorisedCall,
         row: CallRow,
-        seconds: float,
+        execution: Execution,
+        until: float,
         lates: list["asyncio.Future[Any]"],
     ) -> tuple[CallRow, Execution]:
-        """Run the call, and again as often as the matrix lets it, inside its own time."""
-        contract, until = ticket.call.contract, self._clock.monotonic() + seconds
+        """Repeat the call as often as the matrix lets it, inside its own time. Returns how it ended."""
+        contract, clock = ticket.call.contract, self._clock
         while True:
-            execution = await self._executor.run(grant, ticket.entry, seconds, lates.append)
             error = execution.outcome.error
-            self._breakers.noted(contract, error, self._clock.monotonic())
+            self._breakers.noted(contract, error, clock.monotonic())
             if error is None or lates or next_step(contract, error, row.attempt) != "retry":
                 return row, execution
             asked = error.retry_after_ms
             wait = wait_ms(contract, row.attempt, random.random(), None if asked is UNSET else asked)  # noqa: S311
-            if self._clock.monotonic() + wait / 1000 >= until:
+            if clock.monotonic() + wait / 1000 >= until:
                 return row, execution
             await asyncio.sleep(wait / 1000)
             again = await self._admission.again(session, ticket)
@@ -143,10 +149,12 @@ class Dispatch:
             new = renewed(grant, again.decision, row.attempt + 1)
             if new is None:
                 return row, execution
-            retried = await self._records.retried(session, ticket, row, self._clock.now())
+            retried = await self._records.retried(session, ticket, row, clock.now())
             if retried is None:
                 return row, execution
-            grant, row, seconds = new, retried, max(0.0, until - self._clock.monotonic())
+            grant, row = new, retried
+            left = max(0.0, until - clock.monotonic())
+            execution = await self._executor.run(grant, ticket.entry, left, lates.append)
 
     def _watch(self, session: RunSession, ticket: Ticket, row: CallRow, late: "asyncio.Future[Any]") -> None:
         """Resolve the UNCERTAIN call when its work comes back after all."""
@@ -172,8 +180,9 @@ class Dispatch:
         if self._late:
             await asyncio.wait(self._late)
 
-    def _time_for(self, session: RunSession, ticket: Ticket) -> float:
+    @staticmethod
+    def _time_for(session: RunSession, ticket: Ticket, now: float) -> float:
         """Return the seconds that the call may take: its own time-out, or what the run has left."""
         timeout = ticket.call.contract.timeout_s
-        left = session.budget.remaining(self._clock.monotonic())
+        left = session.budget.remaining(now)
         return timeout if left is None or timeout <= left else max(0.0, left)

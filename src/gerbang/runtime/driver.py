@@ -222,15 +222,11 @@ class RunDriver:
                 names = ", ".join(proposal.name for proposal in self._proposals)
                 return Message("assistant", calling.format(name=names))
             return Message("assistant", answer.raw)
-        calls = tuple(
-            ToolCall(
-                proposal.call_id,
-                self._name(proposal.name) or "unreadable",
-                _arguments(asked),
-            )
+        calls = [
+            ToolCall(proposal.call_id, self._name(proposal.name) or "unreadable", _arguments(asked))
             for proposal, asked in zip(self._proposals, answer.calls, strict=True)
-        )
-        return Message("assistant", answer.content, calls)
+        ]
+        return Message("assistant", answer.content, tuple(calls))
 
     async def _call(self, state: LoopState) -> CallsDone:
         session = self._session
@@ -246,7 +242,7 @@ class RunDriver:
         self._results.extend(results)
         self._proposals = []
         self._say(results, state.answers)
-        return CallsDone(sum(1 for result in results if result.status == "pending"))
+        return CallsDone(len([result for result in results if result.status == "pending"]))
 
     def _say(self, results: Sequence[Result], step: int) -> None:
         """Put the results into the conversation, in the order of the calls."""

@@ -1,8 +1,8 @@
 """Writing what happens: the intent before the effect, the outcome before anybody sees it."""
 
 import asyncio
-from collections.abc import Container, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Container
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _STATUS: dict[str, CallStatus] = {"SUCCEEDED": "ok", "FAILED": "error", "UNCERTAIN": "uncertain"}
 _ERRORS = msgspec.json.Encoder()
+_NO_FACTS: dict[str, Any] = {}
 _DISPATCHED = advance(CallState.PLANNED, LedgerEvent.DISPATCH)
 _AFTER = {  # looked up once: these two are taken for every call
     "SUCCEEDED": advance(_DISPATCHED, LedgerEvent.SUCCEED),
@@ -49,6 +50,7 @@ class Records:
         self._store = store
         self._clock = clock
         self._watched = watched
+        self._process = process_name()
 
     async def _commit(self, session: RunSession, batch: Batch) -> Committed:
         """Write a batch to its end even when the task is cancelled meanwhile; then raise CancelledError."""
@@ -252,7 +254,10 @@ class Records:
             state = RunState.COMPLETED if ended.state == RunState.RUNNING else ended.state
             batch.runs.append(replace(ended, state=state, updated_at=self._clock.now()))
         try:
-            committed = await write(self._store, batch)
+            if self._store.immediate:
+                committed = await self._store.commit(batch)
+            else:
+                committed = await write(self._store, batch)
         except StoreError:
             session.give_back(batch)
             raise
@@ -373,16 +378,12 @@ class Records:
             attempt=row.attempt,
             state=row.state,
             started_at=row.updated_at,
-            process=process_name(),
-            roles=_sorted(session.principal.roles),
-            scopes=_sorted(session.principal.scopes),
-            facts={} if ticket.found is None else ticket.found.facts,
+            process=self._process,
+            roles=session.roles,
+            scopes=session.scopes,
+            facts=_NO_FACTS if ticket.found is None else ticket.found.facts,
             reads=() if ticket.found is None else tuple(ticket.found.records),
         )
-
-
-def _sorted(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(names)) if names else ()
 
 
 def stored_error(error: CallError) -> bytes:

@@ -113,7 +113,7 @@ class RunRecord:
         body = ModelAnswered(
             session.run_id,
             step_name(step),
-            tuple(proposal.name[:128] for proposal in proposals),
+            tuple([proposal.name[:128] for proposal in proposals]),
             len([asked for asked in answer.calls if asked.fault is not None]),
             len(answer.content),
             answer.finish_reason,
@@ -136,7 +136,7 @@ class RunRecord:
         before = tuple(messages[self._kept : -1])
         self._kept = len(messages)
         calls: tuple[KeptCall, ...] | None = None
-        if text_protocol or any(asked.fault or asked.repaired for asked in answer.calls):
+        if text_protocol or [1 for asked in answer.calls if asked.fault or asked.repaired]:
             calls = tuple(
                 KeptCall(one.call_id, one.name, one.arguments, one.fault, one.repaired) for one in proposals
             )

@@ -43,8 +43,8 @@ class RunSession:
     `memory` is shared by the sessions of one run. `carry` holds rows that must be
     durable before the next effect; they travel in the same commit. `closing` is the row of a run that
     consists of one call and ends with it. `ended` are the results of the answer's
-    calls, by call id, as soon as they are recorded. `emit` receives agent events. `stop` is the tenant's kill
-    switch, `lease` the run and the fencing number under which it is driven (None: nobody else
+    calls, by call id, as soon as they are recorded. `emit` receives agent events. `roles` and `scopes` are
+    the actor's, sorted for the record; `stop` is the tenant's kill switch, `lease` the run and the fencing number under which it is driven (None: nobody else
     could), `lease_until` the monotonic time from which on nothing may be sent under it.
     """
 
@@ -63,7 +63,9 @@ class RunSession:
         "principal",
         "profile",
         "purpose",
+        "roles",
         "run_id",
+        "scopes",
         "stop",
         "texts",
         "watched",
@@ -94,6 +96,8 @@ class RunSession:
         self.intent = intent
         self.emit = emit or _nowhere
         self.watched = emit is not None
+        self.roles = tuple(sorted(principal.roles)) if principal.roles else ()
+        self.scopes = tuple(sorted(principal.scopes)) if principal.scopes else ()
         self.stop = f"tenant:{principal.tenant}"
         self.lease: tuple[str, int] | None = None
         self.lease_until = float("inf")
