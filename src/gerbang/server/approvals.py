@@ -21,6 +21,7 @@ from gerbang.server.operation import (
 from gerbang.server.problems import Problem, not_found, problem
 from gerbang.server.replies import Reply, json_reply
 from gerbang.server.schemas import ApprovalView, approval_view
+from gerbang.server.service import Service
 from gerbang.values.record import ApprovalRow, RunState
 
 Reason = Annotated[str, Meta(max_length=2_000)]
@@ -117,12 +118,11 @@ async def _decide(
         if fresh.state != ApprovalState.PENDING:
             raise _decided_before(fresh) from None
         raise problem(422, "validation_error", "CANNOT_DECIDE", str(error), recoverable=True) from None
-    return json_reply(Decided(approval_view(row), await _go_on(exchange, row)))
+    return json_reply(Decided(approval_view(row), await go_on(exchange.service, row)))
 
 
-async def _go_on(exchange: Exchange, row: ApprovalRow) -> bool:
+async def go_on(service: Service, row: ApprovalRow) -> bool:
     """Resume the run that waited, where this version can; its own user's rights hold, not the approver's."""
-    service = exchange.service
     run = await service.store.run(row.run_id)
     toolset = service.toolsets.of(row.tenant)
     if run is None or run.state != RunState.PENDING_APPROVAL or not service.runs.can_resume(toolset):

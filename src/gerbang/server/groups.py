@@ -1,6 +1,7 @@
 """All groups of routes that this version has. A further part of the server adds its group here."""
 
 from gerbang.server import api_tools, approvals, audit, calls, documents, health, runs, tools, websocket
+from gerbang.server.console import group as console
 from gerbang.server.operation import RouteGroup
 
 
@@ -15,5 +16,6 @@ def default_groups() -> list[RouteGroup]:
         api_tools.GROUP,
         websocket.GROUP,
         health.GROUP,
+        console.group(),
     ]
     return [*groups, documents.group(groups)]

@@ -47,6 +47,10 @@ class Authenticator(Protocol):
         """
         ...
 
+    def returning(self, key_id: str) -> Caller | None:
+        """Return the caller that was authenticated under a `key_id`, None when they may no longer be here."""
+        ...
+
     def principal(self, user: str, tenant: str) -> Principal | None:
         """Return what the user may have now, for work that goes on without a request of theirs."""
         ...

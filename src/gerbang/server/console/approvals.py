@@ -1,0 +1,184 @@
+"""The inbox of approvals: what waits for a person, deciding it, and changing the call before it runs."""
+
+from typing import Any, Final
+
+import msgspec
+
+from gerbang.approval.machine import ApprovalState
+from gerbang.errors import UsageError
+from gerbang.server import approvals as decisions
+from gerbang.server.console import pages
+from gerbang.server.console.cards import (
+    card,
+    contract_of,
+    mark_of,
+    masked,
+    read_arguments,
+    restored,
+)
+from gerbang.server.console.differences import difference
+from gerbang.server.console.visit import Page, Visit
+from gerbang.server.operation import short
+from gerbang.server.problems import not_found, problem
+from gerbang.server.replies import Reply
+from gerbang.values.record import ApprovalRow
+
+_PAGE: Final = 10
+_MAX_REASON: Final = 2_000
+STATES: Final = tuple(str(state) for state in ApprovalState)
+DONE: Final = ("granted", "refused", "vote", "resumed")
+
+
+async def inbox(visit: Visit) -> Reply:
+    """Show what waits, oldest of the page last; or what was decided."""
+    asked = visit.query(state=_state, before=short, done=_done)
+    state = asked.get("state", str(ApprovalState.PENDING))
+    before = asked.get("before")
+    if before is not None:
+        await own(visit, before)
+    rows = await visit.store.approvals(state=state, tenant=visit.tenant, before=before, limit=_PAGE)
+    return visit.page(
+        "approvals.html",
+        cards=[await card(visit, row) for row in rows],
+        state=state,
+        states=STATES,
+        following=rows[-1].approval_id if len(rows) == _PAGE else None,
+        done=asked.get("done"),
+    )
+
+
+async def shown(visit: Visit) -> Reply:
+    """Show one request."""
+    row = await own(visit, visit.query(id=short).get("id", ""))
+    return visit.page("approval.html", card=await card(visit, row))
+
+
+async def approve(visit: Visit) -> Reply:
+    """Grant a request as it was shown."""
+    row = await _as_shown(visit)
+    return await _decided(visit, row, grant=True)
+
+
+async def deny(visit: Visit) -> Reply:
+    """Refuse a request."""
+    row = await _as_shown(visit)
+    reason = visit.form.get("reason", "").strip()
+    if len(reason) > _MAX_REASON:
+        raise problem(422, "validation_error", "TOO_LONG", visit.said("reason_long", limit=_MAX_REASON))
+    return await _decided(visit, row, grant=False, reason=reason)
+
+
+async def edit(visit: Visit) -> Reply:
+    """Show the editor of a request's arguments."""
+    row = await own(visit, visit.query(id=short).get("id", ""))
+    contract = contract_of(visit, row.tool)
+    written = pages.editable(masked(contract, read_arguments(row.arguments)))
+    return visit.page("edit.html", card=await card(visit, row), written=written, fault=None)
+
+
+async def review(visit: Visit) -> Reply:
+    """Show what an edit would change, before it is decided on."""
+    row = await _as_shown(visit)
+    shown_card = await card(visit, row)
+    written = visit.form.get("arguments", "")
+    try:
+        new = _read(visit, written)
+    except ValueError as error:
+        return visit.page("edit.html", status=422, card=shown_card, written=written, fault=str(error))
+    old = masked(shown_card.contract, read_arguments(row.arguments))
+    return visit.page(
+        "review.html",
+        card=shown_card,
+        written=pages.editable(new),
+        lines=difference(old, new),
+        same=old == new,
+    )
+
+
+async def approve_edited(visit: Visit) -> Reply:
+    """Grant a request with other arguments, which pass the whole gate again."""
+    row = await _as_shown(visit)
+    written = visit.form.get("arguments", "")
+    try:
+        new = _read(visit, written)
+        arguments = restored(contract_of(visit, row.tool), read_arguments(row.arguments), new)
+        return await _decided(visit, row, grant=True, arguments=arguments)
+    except (ValueError, UsageError) as error:
+        return visit.page(
+            "edit.html", status=422, card=await card(visit, row), written=written, fault=str(error)
+        )
+
+
+async def _decided(
+    visit: Visit, row: ApprovalRow, *, grant: bool, reason: str = "", arguments: dict[str, Any] | None = None
+) -> Reply:
+    if grant:
+        try:
+            row = await visit.gateway.approve(row.approval_id, by=visit.who, arguments=arguments)
+        except UsageError as error:
+            if arguments is not None:
+                raise
+            raise problem(409, "conflict", "CANNOT_DECIDE", str(error)) from None
+    else:
+        try:
+            row = await visit.gateway.refuse(row.approval_id, by=visit.who, reason=reason)
+        except UsageError as error:
+            raise problem(409, "conflict", "CANNOT_DECIDE", str(error)) from None
+    if row.state == ApprovalState.PENDING:
+        return pages.moved("/console/approvals?done=vote")
+    resumed = await decisions.go_on(visit.service, row)
+    said = "resumed" if resumed else "granted" if grant else "refused"
+    return pages.moved(f"/console/approvals?done={said}")
+
+
+async def _as_shown(visit: Visit) -> ApprovalRow:
+    """Return the request of a form, as long as it is what the person was shown. Raises Problem."""
+    row = await own(visit, visit.form.get("id", ""))
+    if row.state != ApprovalState.PENDING:
+        raise problem(409, "conflict", "DECIDED", visit.said("decided_before", state=row.state))
+    if visit.form.get("seen") != mark_of(row):
+        raise problem(409, "conflict", "CHANGED", visit.said("changed_meanwhile"))
+    return row
+
+
+async def own(visit: Visit, approval_id: str) -> ApprovalRow:
+    """Return a request of the tenant. Another tenant's does not exist for it: Problem 404."""
+    if 0 < len(approval_id) <= 512 and "\x00" not in approval_id:
+        row = await visit.store.approval(approval_id)
+        if row is not None and row.tenant == visit.tenant:
+            return row
+    raise not_found("approval of that id")
+
+
+def _read(visit: Visit, written: str) -> dict[str, Any]:
+    """Return the arguments that somebody wrote. Raises ValueError with what is wrong."""
+    try:
+        found = msgspec.json.decode(written)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+        raise ValueError(visit.said("not_json", why=str(error))) from None
+    if not isinstance(found, dict):
+        raise ValueError(visit.said("not_object"))  # noqa: TRY004 - what is wrong is what somebody wrote
+    return found
+
+
+def _state(value: str) -> str:
+    if value not in STATES:
+        raise ValueError(f"it is one of {', '.join(STATES)}")
+    return value
+
+
+def _done(value: str) -> str:
+    if value not in DONE:
+        raise ValueError("it is not known")
+    return value
+
+
+PAGES: Final = (
+    Page("GET", "/console/approvals", "approvals", inbox),
+    Page("GET", "/console/approval", "approvals", shown),
+    Page("POST", "/console/approval/approve", "approvals", approve),
+    Page("POST", "/console/approval/deny", "approvals", deny),
+    Page("GET", "/console/approval/edit", "approvals", edit),
+    Page("POST", "/console/approval/review", "approvals", review),
+    Page("POST", "/console/approval/edit", "approvals", approve_edited),
+)

@@ -1,0 +1,143 @@
+"""Runs: the list, one run with its calls, and its timeline, which goes on while the run does."""
+
+from typing import Any, Final
+
+from gerbang.server.console import pages
+from gerbang.server.console.cards import contract_of
+from gerbang.server.console.events import CallView, Line, calls_of, line_of
+from gerbang.server.console.visit import Page, Visit
+from gerbang.server.operation import short, whole
+from gerbang.server.problems import not_found, problem
+from gerbang.server.replies import Reply
+from gerbang.server.run_history import WORKING, own_run
+from gerbang.values.record import RunRow, RunState
+
+_PAGE: Final = 30
+_MAX_EVENTS: Final = 500
+"""Events of one answer; a longer timeline goes on by itself."""
+STATES: Final = tuple(str(state) for state in RunState)
+FOLLOWED: Final = WORKING | {RunState.PENDING_APPROVAL}
+"""States in which more may happen, so that the page asks again."""
+
+
+async def listed(visit: Visit) -> Reply:
+    """Show the tenant's runs, newest first."""
+    asked = visit.query(state=_state, before=short)
+    before = asked.get("before")
+    if before is not None:
+        await own(visit, before)
+    rows = await visit.store.runs(
+        limit=_PAGE, tenant=visit.tenant, state=asked.get("state") or None, before=before
+    )
+    return visit.page(
+        "runs.html",
+        rows=rows,
+        state=asked.get("state", ""),
+        states=STATES,
+        following=rows[-1].run_id if len(rows) == _PAGE else None,
+    )
+
+
+async def shown(visit: Visit) -> Reply:
+    """Show one run."""
+    run = await own(visit, visit.query(id=short).get("id", ""))
+    lines, last = await _lines(visit, run, 0)
+    return visit.page(
+        "run.html",
+        run=run,
+        lines=lines,
+        last=last,
+        calls=await _calls(visit, run),
+        **_live(visit, run),
+        may_audit=visit.caller.may("audit"),
+    )
+
+
+async def followed(visit: Visit) -> Reply:
+    """Give what has happened since, as pieces of the page that is open."""
+    asked = visit.query(id=short, after=whole(0, 2**53))
+    run = await own(visit, asked.get("id", ""))
+    lines, last = await _lines(visit, run, asked.get("after", 0))
+    calls = await _calls(visit, run) if lines else None
+    return visit.page("run_more.html", run=run, lines=lines, last=last, calls=calls, **_live(visit, run))
+
+
+async def cancel(visit: Visit) -> Reply:
+    """Cancel a run that this process drives."""
+    run = await own(visit, visit.form.get("id", ""))
+    live = visit.service.runs.find(run.run_id, visit.tenant)
+    if live is None or live.over:
+        raise problem(409, "conflict", "NOT_HERE", visit.said("not_here"))
+    await visit.service.runs.cancel(live)
+    return pages.moved(address(run.run_id))
+
+
+async def resume(visit: Visit) -> Reply:
+    """Take up a run that waits, or that was cut off."""
+    run = await own(visit, visit.form.get("id", ""))
+    if run.state not in (RunState.PENDING_APPROVAL, RunState.RUNNING):
+        raise problem(409, "conflict", "NOT_WAITING", visit.said("not_waiting", state=run.state))
+    owner = visit.who if visit.who.user == run.user else visit.service.principal_of(run)
+    visit.service.runs.resume(visit.service.toolsets.of(visit.tenant), run.run_id, owner, run.prompt)
+    return pages.moved(address(run.run_id))
+
+
+def address(run_id: str) -> str:
+    """Return the address of a run's page."""
+    quoted: Any = pages.environment().filters["quoted"]
+    return f"/console/run?id={quoted(run_id)}"
+
+
+async def own(visit: Visit, run_id: str) -> RunRow:
+    """Return a run of the tenant. Another tenant's does not exist for it: Problem 404."""
+    row = await own_run(visit.store, run_id, visit.tenant)
+    if row is None:
+        raise not_found("run of that id")
+    return row
+
+
+async def _lines(visit: Visit, run: RunRow, after: int) -> tuple[list[Line], int]:
+    rows = await visit.store.events(run.run_id, after=after, limit=_MAX_EVENTS)
+    return [line_of(row) for row in rows], rows[-1].seq if rows else after
+
+
+async def _calls(visit: Visit, run: RunRow) -> list[CallView]:
+    store = visit.store
+    return calls_of(
+        await store.events(run.run_id, limit=_MAX_EVENTS * 4),
+        await store.calls(run.run_id),
+        await store.answers(run.run_id),
+        lambda tool: sensitive_of(visit, tool),
+    )
+
+
+def sensitive_of(visit: Visit, tool: str) -> frozenset[str]:
+    """Return the arguments of a tool that nobody is shown."""
+    contract = contract_of(visit, tool)
+    return frozenset() if contract is None else frozenset(contract.sensitive)
+
+
+def _live(visit: Visit, run: RunRow) -> dict[str, Any]:
+    live = visit.service.runs.find(run.run_id, visit.tenant)
+    driven = live is not None and not live.over
+    waits = run.state in (RunState.PENDING_APPROVAL, RunState.RUNNING) and not driven
+    return {
+        "driven": driven,
+        "follow": driven or run.state in FOLLOWED,
+        "can_resume": waits and visit.service.runs.can_resume(visit.service.toolsets.of(visit.tenant)),
+    }
+
+
+def _state(value: str) -> str:
+    if value and value not in STATES:
+        raise ValueError(f"it is one of {', '.join(STATES)}")
+    return value
+
+
+PAGES: Final = (
+    Page("GET", "/console/runs", "runs", listed),
+    Page("GET", "/console/run", "runs", shown),
+    Page("GET", "/console/run/more", "runs", followed),
+    Page("POST", "/console/run/cancel", "runs", cancel),
+    Page("POST", "/console/run/resume", "runs", resume),
+)

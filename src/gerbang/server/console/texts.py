@@ -1,0 +1,187 @@
+"""Every text of the console, in English and Indonesian. Codes, names and others' words stay as they are."""
+
+from typing import Any, Final
+
+LANGS: Final = {"en": "English", "id": "Bahasa Indonesia"}
+
+TEXTS: Final[dict[str, tuple[str, str]]] = {
+    # every page
+    "skip": ("Skip to the content", "Lompat ke isi"),
+    "menu": ("Console", "Konsol"),
+    "menu_approvals": ("Approvals", "Persetujuan"),
+    "menu_runs": ("Runs", "Proses"),
+    "menu_tools": ("Tools", "Alat"),
+    "menu_policy": ("Policy", "Kebijakan"),
+    "menu_audit": ("Audit", "Audit"),
+    "menu_figures": ("Figures", "Angka"),
+    "menu_switches": ("Kill switches", "Sakelar darurat"),
+    "language": ("Language", "Bahasa"),
+    "you_are": ("{user} of {tenant}", "{user} dari {tenant}"),
+    "back": ("Back", "Kembali"),
+    "more": ("More", "Berikutnya"),
+    "show": ("Show", "Tampilkan"),
+    "all": ("all", "semua"),
+    "none_here": ("There is nothing here.", "Tidak ada apa-apa di sini."),
+    "state": ("State", "Keadaan"),
+    "reload": ("Load this page again", "Muat ulang halaman ini"),
+    "cut": ("… {count} more characters are not shown.", "… {count} karakter lagi tidak ditampilkan."),
+    # errors and sessions
+    "error": ("That did not work", "Itu tidak berhasil"),
+    "csrf_wrong": (
+        "This form does not come from a page of your session. Nothing was changed; open the page again.",
+        "Formulir ini bukan dari halaman sesi Anda. Tidak ada yang diubah; buka halamannya lagi.",
+    ),
+    "session_over": (
+        "Your session is over. Nothing was changed; sign in again.",
+        "Sesi Anda sudah berakhir. Tidak ada yang diubah; masuklah lagi.",
+    ),
+    "right_missing": (
+        "This key may not do that: it lacks the right {right}.",
+        "Kunci ini tidak boleh melakukannya: haknya tidak memuat {right}.",
+    ),
+    "too_often": ("Too many requests.", "Terlalu banyak permintaan."),
+    "nothing_title": ("Nothing to see", "Tidak ada yang dapat dilihat"),
+    "nothing_text": (
+        "This key has no right that a page of the console needs.",
+        "Kunci ini tidak punya hak yang diperlukan halaman konsol mana pun.",
+    ),
+    "one_moment": ("One moment", "Sebentar"),
+    "go_on": ("Go on", "Lanjutkan"),
+    "sign_in": ("Sign in", "Masuk"),
+    "sign_out": ("Sign out", "Keluar"),
+    "key": ("API key", "Kunci API"),
+    "key_help": (
+        "A key made with: gerbang keys create. It is not kept in the browser.",
+        "Kunci yang dibuat dengan: gerbang keys create. Kunci tidak disimpan di peramban.",
+    ),
+    "key_wrong": ("This key opens nothing.", "Kunci ini tidak membuka apa pun."),
+    # approvals
+    "inbox_empty": ("Nothing waits for a decision.", "Tidak ada yang menunggu keputusan."),
+    "approval_pending": ("waiting", "menunggu"),
+    "approval_granted": ("granted", "disetujui"),
+    "approval_refused": ("refused", "ditolak"),
+    "approval_expired": ("expired", "kedaluwarsa"),
+    "approval_cancelled": ("withdrawn", "ditarik"),
+    "approval_used": ("used", "sudah dipakai"),
+    "approval_of": ("Request to run {tool}", "Permintaan menjalankan {tool}"),
+    "asks": ("The model asks to run", "Model minta menjalankan"),
+    "request": ("Request", "Permintaan"),
+    "control": ("steers the effect", "menentukan akibat"),
+    "origin_user": ("said by the user", "dikatakan pengguna"),
+    "origin_result": ("copied from a result, untrusted:", "disalin dari hasil, tidak tepercaya:"),
+    "origin_mixed": ("partly from a result, untrusted:", "sebagian dari hasil, tidak tepercaya:"),
+    "origin_own": ("written by the model", "ditulis model"),
+    "origin_masked": ("masked", "disamarkan"),
+    "mark_title": ("stands in a result of {tool}", "ada dalam hasil {tool}"),
+    "no_arguments": ("It has no arguments.", "Tidak ada argumen."),
+    "tainted": (
+        "This run has read what others may have written: {tools}.",
+        "Proses ini telah membaca apa yang mungkin ditulis pihak lain: {tools}.",
+    ),
+    "suspicious": (
+        "What it read there speaks to the model: {tools}.",
+        "Yang dibacanya di sana berbicara kepada model: {tools}.",
+    ),
+    "clean": (
+        "This run has read nothing from outside before this call.",
+        "Proses ini belum membaca apa pun dari luar sebelum panggilan ini.",
+    ),
+    "reasons": ("Asked because", "Ditanyakan karena"),
+    "preview": ("What will happen, as it was recorded", "Yang akan terjadi, seperti tercatat"),
+    "asked_at": ("Asked", "Ditanyakan"),
+    "until": ("until", "sampai"),
+    "decided_by": ("Decided by", "Diputuskan oleh"),
+    "approve": ("Approve", "Setujui"),
+    "deny": ("Deny", "Tolak"),
+    "edit": ("Edit", "Ubah"),
+    "reason": ("Reason", "Alasan"),
+    "keys": ("Keys", "Tombol"),
+    "keys_move": ("next and former request", "permintaan berikut dan sebelumnya"),
+    "keys_approve": ("approve", "setujui"),
+    "keys_deny": ("deny", "tolak"),
+    "keys_edit": ("edit", "ubah"),
+    "keys_confirm": (
+        "a and d move to the button and the reason; Enter confirms.",
+        "a dan d berpindah ke tombol dan alasan; Enter menegaskan.",
+    ),
+    "done_granted": (
+        "Granted. The call runs when it is made again.",
+        "Disetujui. Panggilan berjalan bila dibuat lagi.",
+    ),
+    "done_refused": ("Refused.", "Ditolak."),
+    "done_resumed": ("Decided. The run goes on.", "Diputuskan. Proses berlanjut."),
+    "done_vote": (
+        "Your agreement is recorded. Another person has to agree as well.",
+        "Persetujuan Anda dicatat. Orang lain juga harus menyetujui.",
+    ),
+    "reason_long": ("A reason has at most {limit} characters.", "Alasan paling banyak {limit} karakter."),
+    "decided_before": (
+        "The request is {state} already; nothing was changed.",
+        "Permintaan ini sudah {state}; tidak ada yang diubah.",
+    ),
+    "changed_meanwhile": (
+        "The request is not what you were shown: somebody changed it meanwhile. Look at it again.",
+        "Permintaan ini bukan lagi yang ditampilkan: seseorang mengubahnya. Lihatlah lagi.",
+    ),
+    "edit_of": ("Edit the call of {tool}", "Ubah panggilan {tool}"),
+    "new_arguments": ("Arguments, as a JSON object", "Argumen, sebagai objek JSON"),
+    "edit_help": (
+        "Masked values stay as they are when you leave them. The next page shows what changes.",
+        "Nilai yang disamarkan tetap sama bila dibiarkan. Halaman berikut menunjukkan perubahannya.",
+    ),
+    "review": ("See the changes", "Lihat perubahan"),
+    "review_of": ("Changes to the call of {tool}", "Perubahan panggilan {tool}"),
+    "changes": ("Changes", "Perubahan"),
+    "same": ("Nothing is changed.", "Tidak ada yang berubah."),
+    "line_in": ("new", "baru"),
+    "line_out": ("removed", "dihapus"),
+    "review_help": (
+        "The call passes every check again with these arguments, and the model is told what changed.",
+        "Panggilan diperiksa lagi seluruhnya dengan argumen ini, dan model diberi tahu perubahannya.",
+    ),
+    "approve_edited": ("Approve the changed call", "Setujui panggilan yang diubah"),
+    "edit_again": ("Edit again", "Ubah lagi"),
+    "not_json": ("This is not JSON: {why}", "Ini bukan JSON: {why}"),
+    "not_object": ("Arguments are one JSON object.", "Argumen adalah satu objek JSON."),
+    # runs
+    "run": ("Run", "Proses"),
+    "started": ("Started", "Mulai"),
+    "updated": ("Last change", "Perubahan terakhir"),
+    "steps": ("Steps", "Langkah"),
+    "user": ("User", "Pengguna"),
+    "model": ("Model", "Model"),
+    "answer": ("Answer", "Jawaban"),
+    "live": ("live", "langsung"),
+    "calls": ("Calls", "Panggilan"),
+    "no_calls": ("No call was proposed yet.", "Belum ada panggilan yang diusulkan."),
+    "proposed": ("proposed", "diusulkan"),
+    "proposal": ("Proposal", "Usulan"),
+    "decision": ("Decision", "Keputusan"),
+    "effect": ("Effect", "Akibat"),
+    "result": ("Result", "Hasil"),
+    "rule": ("Rule", "Aturan"),
+    "approval": ("Approval", "Persetujuan"),
+    "by": ("by", "oleh"),
+    "attempts": ("attempts: {count}", "percobaan: {count}"),
+    "timeline": ("Timeline", "Lini masa"),
+    "following": ("This page goes on by itself.", "Halaman ini berlanjut sendiri."),
+    "over": ("The run is over.", "Proses sudah selesai."),
+    "run_waits": ("The run waits for a decision.", "Proses menunggu keputusan."),
+    "cancel": ("Cancel the run", "Batalkan proses"),
+    "resume": ("Resume the run", "Lanjutkan proses"),
+    "not_here": (
+        "This process does not drive that run, or it is over.",
+        "Layanan ini tidak menjalankan proses itu, atau proses sudah selesai.",
+    ),
+    "not_waiting": (
+        "The run is {state}: there is nothing to resume.",
+        "Proses ini {state}: tidak ada yang dapat dilanjutkan.",
+    ),
+}
+
+
+def text(lang: str, key: str, **fields: Any) -> str:
+    """Return a text in a language of LANGS, its fields filled. Raises KeyError when there is none."""
+    both = TEXTS[key]
+    said = both[1] if lang == "id" else both[0]
+    return said.format(**fields) if fields else said
