@@ -3,16 +3,22 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable
+from copy import copy
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang import parse
+from gerbang.compose.client_tools import Client, ClientTools
+from gerbang.compose.continuing import continued
 from gerbang.compose.events import AgentEvent, Finished, RunResult
 from gerbang.compose.gateway import Gateway
+from gerbang.compose.messages import last_prompt, read_messages, read_prompt
 from gerbang.compose.runs import check_place
 from gerbang.contract.catalogue import Catalogue
+from gerbang.contract.client_tools import ClientTool
 from gerbang.errors import UsageError
 from gerbang.limits import (
     CONTEXT_TOKENS,
@@ -29,10 +35,18 @@ from gerbang.runtime.driver import RunDriver
 from gerbang.runtime.resuming import progress_of, remember
 from gerbang.runtime.run_settings import RunSettings, new_run_id
 from gerbang.runtime.session import RunMemory, RunSession
-from gerbang.values import LOCAL, Message, Principal, ToolCall
-from gerbang.values.text import clean_text
+from gerbang.values import LOCAL, Message, Principal
+from gerbang.values.model import Sampling
 
-_QUEUE = 1_000
+_NO_CLIENT = Client()
+
+
+class _Given(Struct, frozen=True):
+    """What a run is asked: the prompt (None: the history ends with it), and for which client."""
+
+    prompt: str | None
+    history: Iterable[Message | dict[str, Any]]
+    client: Client | None
 
 
 class Agent:
@@ -85,6 +99,7 @@ class Agent:
         self._max_cost = max_cost
         self._max_tokens = max_tokens
         self._prompts: WeakKeyDictionary[Catalogue, str] = WeakKeyDictionary()
+        self._client_tools = ClientTools()
         _positive(max_calls=max_calls, max_repeats=max_repeats, max_parallel=max_parallel)
         if context_tokens is not None:
             _positive(context_tokens=context_tokens)
@@ -94,7 +109,7 @@ class Agent:
 
     async def run(
         self,
-        prompt: str,
+        prompt: str | None,
         *,
         principal: Principal | None = None,
         purpose: str | None = None,
@@ -102,8 +117,14 @@ class Agent:
         state: str | None = None,
         history: Iterable[Message | dict[str, Any]] = (),
         run_id: str | None = None,
+        client: Client | None = None,
     ) -> RunResult:
         """Answer one request and return the result. `history` is the conversation so far.
+
+        `prompt` None means that `history` ends with what is answered. `client` brings tools that it runs
+        itself: a run whose model calls one, in a way that fits its schema and that policy allows, ends with
+        the status `client_calls`. It goes on when a next run gets, in `history`, an assistant's message with
+        these calls and a `tool` message with the result of each.
 
         `intent` and `state` say which tools the run may know of (`Contract.expose`). `run_id` names the run,
         for a caller that has to know it beforehand; it must be new.
@@ -111,7 +132,8 @@ class Agent:
         What a model or a tool does wrong never raises: it is in the result. Raises StoreError when a
         record cannot be written, UsageError for wrong arguments, CancelledError when cancelled.
         """
-        return await self._drive(prompt, principal, purpose, intent, history, None, run_id, state)
+        given = _Given(prompt, history, client)
+        return await self._drive(given, principal, purpose, intent, None, run_id, state)
 
     def run_sync(self, prompt: str, **options: Any) -> RunResult:
         """Do `run` from code that has no event loop. The gateway must be opened in the same call: pass one
@@ -129,7 +151,7 @@ class Agent:
 
     async def stream(
         self,
-        prompt: str,
+        prompt: str | None,
         *,
         principal: Principal | None = None,
         purpose: str | None = None,
@@ -137,6 +159,7 @@ class Agent:
         state: str | None = None,
         history: Iterable[Message | dict[str, Any]] = (),
         run_id: str | None = None,
+        client: Client | None = None,
     ) -> AsyncIterator[AgentEvent]:
         """Answer one request and yield events while it runs, `Finished` last.
 
@@ -148,7 +171,15 @@ class Agent:
             queue.put_nowait(event)
 
         task = asyncio.create_task(
-            self._drive(prompt, principal, purpose, intent, history, emit, run_id, state)
+            self._drive(
+                _Given(prompt, history, client),
+                principal,
+                purpose,
+                intent,
+                emit,
+                run_id,
+                state,
+            )
         )
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
@@ -165,23 +196,41 @@ class Agent:
         """Free the model's processes and connections. The gateway stays open."""
         await self.model.aclose()
 
+    def like(self, profile: str) -> "Agent":
+        """Return the agent with another profile: its texts, its protocol, its limits. Raises UsageError."""
+        other = copy(self)
+        other.profile = profile_named(profile)
+        other.profile.texts(self.lang)
+        other._text_protocol = other.profile.protocol == "text"
+        other._dialect = _dialect(None, other.profile, self.model.name)
+        other._prompts = WeakKeyDictionary()
+        return other
+
     async def _drive(
         self,
-        prompt: str,
+        given: _Given,
         principal: Principal | None,
         purpose: str | None,
         intent: str | None,
-        history: Iterable[Message | dict[str, Any]],
         emit: Callable[[AgentEvent], None] | None,
         run_id: str | None = None,
         state: str | None = None,
     ) -> RunResult:
         check_place(principal or LOCAL, run_id, 1, None, purpose, intent)
         session = self._session(run_id or new_run_id(), principal, purpose, intent, state, emit)
-        messages = self._opening(session.catalogue, history)
-        prompt = clean_text(_prompt(prompt))
-        messages.append(Message("user", prompt))
-        return await self._driver(session).run(messages, prompt)
+        client = given.client or _NO_CLIENT
+        tools = client.tools
+        if tools:
+            session.catalogue = self._client_tools.on(session.catalogue, tools)
+        said = read_messages(given.history)
+        prompt = last_prompt(said) if given.prompt is None else read_prompt(given.prompt)
+        settings = self._settings(client.sampling)
+        if given.client is not None:
+            said = await continued(self.gateway.store, session, said, settings)
+        messages = self._opening(session.catalogue, said)
+        if given.prompt is not None:
+            messages.append(Message("user", prompt))
+        return await self._driver(session, settings, tools).run(messages, prompt)
 
     async def resume(
         self,
@@ -205,13 +254,16 @@ class Agent:
         progress = await progress_of(gateway.store, row)
         opening = progress.opening
         session = self._session(run_id, principal, opening.purpose, opening.intent, state, emit)
+        tools = opening.client_tools
+        if tools:
+            session.catalogue = self._client_tools.on(session.catalogue, tools)
         if not gateway.store.immediate and not await gateway.leases.take(session):
             raise UsageError(f"Run {run_id} is driven by another process now. Try again when that has ended.")
         try:
             fresh = await gateway.store.run(run_id)
             progress = await progress_of(gateway.store, fresh or row)  # as it is now that it is ours
             await remember(gateway.store, session, session.memory)
-            return await self._driver(session).resume(progress)
+            return await self._driver(session, self._settings(_NO_CLIENT.sampling), tools).resume(progress)
         finally:
             await gateway.leases.let_go(session)
 
@@ -245,9 +297,8 @@ class Agent:
             emit=emit,
         )
 
-    def _driver(self, session: RunSession) -> RunDriver:
-        gateway = self.gateway
-        settings = RunSettings(
+    def _settings(self, sampling: Sampling) -> RunSettings:
+        return RunSettings(
             max_steps=self.profile.max_steps,
             max_parallel=self._max_parallel,
             stream=self._stream,
@@ -257,7 +308,11 @@ class Agent:
             text_protocol=self._text_protocol,
             deadline_s=self._deadline_s,
             temperature=self.profile.temperature,
+            sampling=sampling,
         )
+
+    def _driver(self, session: RunSession, settings: RunSettings, tools: tuple[ClientTool, ...]) -> RunDriver:
+        gateway = self.gateway
         return RunDriver(
             gate=gateway.gate,
             model=self.model,
@@ -266,14 +321,15 @@ class Agent:
             session=session,
             settings=settings,
             leases=gateway.leases,
+            client_tools=tools,
         )
 
-    def _opening(self, catalogue: Catalogue, history: Iterable[Message | dict[str, Any]]) -> list[Message]:
+    def _opening(self, catalogue: Catalogue, history: list[Message]) -> list[Message]:
         parts = [self._system] if self._system else []
         if self._text_protocol:
             parts.append(self._tool_prompt(catalogue))
         messages = [Message("system", "\n\n".join(parts))] if parts else []
-        messages.extend(read_message(item) for item in _items(history))
+        messages.extend(history)
         return messages
 
     def _tool_prompt(self, catalogue: Catalogue) -> str:
@@ -287,45 +343,6 @@ class Agent:
             found = parse.system_prompt(tools, self._dialect, lang=self.lang)
             self._prompts[catalogue] = found
         return found
-
-
-def _prompt(prompt: Any) -> str:
-    if not isinstance(prompt, str):
-        raise UsageError("The prompt is a text.")
-    return prompt
-
-
-def _items(history: Any) -> Iterable[Any]:
-    if isinstance(history, str | dict) or not isinstance(history, Iterable):
-        raise UsageError("history is a list of messages.")
-    return history
-
-
-def read_message(item: Any) -> Message:
-    """Return a message of an OpenAI-style dict. Raises UsageError for what is none."""
-    if isinstance(item, Message):
-        return item
-    role = item.get("role") if isinstance(item, dict) else None
-    if role not in ("system", "user", "assistant", "tool"):
-        raise UsageError("history holds messages with a role of system, user, assistant or tool.")
-    content = item.get("content") or ""
-    if not isinstance(content, str):
-        raise UsageError("The content of a message in history is a text.")
-    asked = item.get("tool_calls") or ()
-    if not isinstance(asked, list | tuple):
-        raise UsageError("The tool_calls of a message in history are a list.")
-    calls = tuple(_read_call(call) for call in asked)
-    return Message(role, clean_text(content), calls, item.get("tool_call_id"), item.get("name"))
-
-
-def _read_call(call: Any) -> ToolCall:
-    try:
-        function = call["function"]
-        return ToolCall(str(call["id"]), str(function["name"]), str(function["arguments"]))
-    except (TypeError, KeyError):
-        raise UsageError(
-            "A tool call in history has 'id' and 'function' with 'name' and 'arguments'."
-        ) from None
 
 
 def _profile(name: str, max_steps: int | None, result_max_chars: int | None) -> Profile:

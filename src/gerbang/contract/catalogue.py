@@ -154,6 +154,22 @@ class Catalogue:
             self._subsets[viewer] = found
         return found
 
+    def extended(self, entries: Iterable[Entry]) -> "Catalogue":
+        """Return the catalogue with further tools. Raises ContractError for a name that is known already.
+
+        A name of a tool that is hidden from the run is free.
+        """
+        further, names = tuple(entries), dict(self._index.names)
+        for entry in further:
+            for name in (entry.spec.name, entry.spec.wire_name):
+                if self.find(name) is not None or self.missing(name) is not None:
+                    raise ContractError(f"There is a tool called {name!r} already. Give yours another name.")
+                names[name] = entry
+        other = self._like(self._hidden, self._gone)
+        index = self._index
+        other._index = _Index((*index.entries, *further), names, index.limited, index.words)
+        return other
+
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """What a model is shown, in English and in the order of definition. Made once."""

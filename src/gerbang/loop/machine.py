@@ -52,9 +52,13 @@ class Answered(Struct, frozen=True):
 
 
 class CallsDone(Struct, frozen=True):
-    """Every call of the answer has its result, or waits for a person (`pending` of them)."""
+    """Every call of the answer has its result, or waits for a person (`pending` of them).
+
+    `handed` of them are for the client to run.
+    """
 
     pending: int = 0
+    handed: int = 0
 
 
 class ModelFailed(Struct, frozen=True):
@@ -138,6 +142,8 @@ def _called(state: LoopState, event: CallsDone) -> tuple[LoopState, Command]:
     state = replace(state, rounds=state.rounds + 1)
     if event.pending:
         return _done(state, RunState.PENDING_APPROVAL)
+    if event.handed:
+        return _done(state, RunState.CLIENT_CALLS)
     if state.count == "rounds" and state.rounds >= state.max_steps:
         return replace(state, phase="closing"), AskModel(tools=False)
     if state.count == "answers" and state.answers >= state.max_steps:

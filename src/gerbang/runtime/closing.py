@@ -24,6 +24,8 @@ def closing_text(
     """Return what the user gets at the end. `content` is the text of the last answer, `last` the results of
     the last calls, `results` those of all.
     """
+    if state == RunState.CLIENT_CALLS:
+        return content
     if state == RunState.COMPLETED:
         return content or ("" if writes_prose else _composed(results)) or texts.empty
     if state == RunState.MAX_STEPS:

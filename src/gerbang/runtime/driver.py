@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gerbang import parse
+from gerbang.contract.client_tools import ClientTool
 from gerbang.errors import ModelFault
 from gerbang.limits import CHARS_PER_TOKEN
 from gerbang.loop.context import Transcript
@@ -28,13 +29,17 @@ from gerbang.runtime.batching import Finished, run_batch
 from gerbang.runtime.closing import closing_text
 from gerbang.runtime.events import Notice, RunResult, ToolCalled, ToolFinished
 from gerbang.runtime.gate import Gate
+from gerbang.runtime.handing import client_calls, is_handed
+from gerbang.runtime.kept import KeptResult
 from gerbang.runtime.leases import Leases
+from gerbang.runtime.manners import chosen, one_at_a_time
 from gerbang.runtime.offered import offered
 from gerbang.runtime.reading import Answer, Asked
 from gerbang.runtime.resuming import Progress, is_over
 from gerbang.runtime.run_record import RunRecord, TakenOver
 from gerbang.runtime.run_settings import RunSettings
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.telling import told
 from gerbang.values import Message, Proposal, Result, ToolCall
 from gerbang.values.canonical import copied
 from gerbang.values.model import ModelRequest
@@ -58,8 +63,10 @@ class RunDriver:
         session: RunSession,
         settings: RunSettings,
         leases: Leases,
+        client_tools: tuple[ClientTool, ...] = (),
     ) -> None:
         self._leases = leases
+        self._clients = client_tools
         self._gate = gate
         self._model = model
         self._store = store
@@ -73,6 +80,7 @@ class RunDriver:
         self._proposals: list[Proposal] = []
         self._results: list[Result] = []
         self._last: list[Result] = []
+        self._handed: list[bool] = []
         self._pending = 0
         self._ids = 0
         self._used_ids: set[str] = set()
@@ -85,7 +93,8 @@ class RunDriver:
     async def run(self, messages: list[Message], prompt: str) -> RunResult:
         """Run to the end and return the result. Raises StoreError; CancelledError after recording it."""
         self._transcript = self._conversation(messages)
-        self._record.begin(messages, prompt)
+        self._used_ids = {call.id for message in messages for call in message.tool_calls}
+        self._record.begin(messages, prompt, self._clients)
         return await self._loop(Started())
 
     async def resume(self, progress: Progress) -> RunResult:
@@ -150,15 +159,21 @@ class RunDriver:
         if not fits:
             self._detail = "The conversation is larger than the model's context window."
             return ModelFailed()
+        sampling = settings.sampling
+        choice, specs = chosen(sampling, self._specs, first=state.answers == 0)
+        offers = command.tools and choice != "none"
         request = ModelRequest(
             messages=self._transcript.messages,
-            tools=self._specs if command.tools and not settings.text_protocol else (),
+            tools=specs if offers and not settings.text_protocol else (),
+            tool_choice=choice,
             stream=settings.stream,
-            temperature=settings.temperature,
+            temperature=settings.temperature if sampling.temperature is None else sampling.temperature,
+            max_tokens=sampling.max_tokens,
             timeout_s=settings.model_timeout_s,
+            sampling=sampling,
         )
         try:
-            tools = self._offered if command.tools else _NOTHING
+            tools = self._offered if offers else _NOTHING
             answer = await ask_model(self._model, request, settings.dialect, tools, session.emit)
         except ModelFault as fault:
             self._detail = str(fault)
@@ -169,6 +184,8 @@ class RunDriver:
         self._usage[0] += answer.usage.input_tokens
         self._usage[1] += answer.usage.output_tokens
         session.budget.spend_tokens(answer.usage.input_tokens + answer.usage.output_tokens)
+        if not sampling.parallel_calls:
+            answer = one_at_a_time(answer)
         self._answer = answer
         self._content = answer.content
         await self._commit_answer(answer, state.answers + 1)
@@ -242,30 +259,14 @@ class RunDriver:
         self._results.extend(results)
         self._proposals = []
         self._say(results, state.answers)
-        return CallsDone(len([result for result in results if result.status == "pending"]))
+        self._handed = [is_handed(result, session.catalogue) for result in results] if self._clients else []
+        return CallsDone(len([result for result in results if result.status == "pending"]), sum(self._handed))
 
     def _say(self, results: Sequence[Result], step: int) -> None:
         """Put the results into the conversation, in the order of the calls."""
-        if not self._settings.text_protocol:
-            for result in results:
-                self._transcript.append(
-                    Message("tool", result.for_model, (), result.call_id, result.tool or "unreadable")
-                )
-            return
-        texts = [
-            parse.render_result(
-                result.tool or "call",
-                result.for_model,
-                self._settings.dialect,
-                step=step,
-                max_steps=self._settings.max_steps,
-                lang=self._session.lang,
-                call_id=result.call_id,
-                max_chars=max(1, len(result.for_model)),  # the gate has bounded it already
-            )
-            for result in results
-        ]
-        self._transcript.append(Message("user", "\n\n".join(texts)), result=True)
+        text = self._settings.text_protocol
+        for message in told([_kept(one) for one in results], self._settings, step, self._session.lang):
+            self._transcript.append(message, result=text)
 
     async def _finish(self, run_state: RunState, state: LoopState) -> RunResult:
         session = self._session
@@ -273,6 +274,10 @@ class RunDriver:
         if run_state in (RunState.CANCELLED, RunState.BUDGET):
             names = [self._name(proposal.name) for proposal in self._proposals]
             self._results += self._record.close_open(batch, self._proposals, names)
+        calls: tuple[ToolCall, ...] = ()
+        if run_state == RunState.CLIENT_CALLS:
+            calls = client_calls(session, self._last, self._handed)
+            self._record.handed(batch, state.answers + 1, self._last, self._handed)
         text = closing_text(
             run_state,
             session.texts,
@@ -282,7 +287,7 @@ class RunDriver:
             writes_prose=self._model.writes_prose,
         )
         written = await self._record.finish(run_state, text, state.answers, len(self._results), batch)
-        return self._result(text, run_state, state) if written else self._left(state)
+        return self._result(text, run_state, state, calls) if written else self._left(state)
 
     def _left(self, state: LoopState) -> RunResult:
         """Return the result of a run that another process goes on with: it is not ours to end."""
@@ -290,7 +295,9 @@ class RunDriver:
         self._detail = "Another process drives this run now."
         return self._result(self._session.texts.cancelled, RunState.CANCELLED, state)
 
-    def _result(self, text: str, run_state: RunState, state: LoopState) -> RunResult:
+    def _result(
+        self, text: str, run_state: RunState, state: LoopState, calls: tuple[ToolCall, ...] = ()
+    ) -> RunResult:
         return RunResult(
             answer=text,
             status=str(run_state),
@@ -300,7 +307,13 @@ class RunDriver:
             input_tokens=self._usage[0],
             output_tokens=self._usage[1],
             detail=self._detail,
+            client_calls=calls,
+            finish_reason="stop" if self._answer is None else self._answer.finish_reason,
         )
+
+
+def _kept(result: Result) -> KeptResult:
+    return KeptResult(result.call_id, result.tool, result.for_model)
 
 
 def _tell(session: RunSession) -> Finished:

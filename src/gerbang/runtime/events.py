@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from gerbang.values import CallError, Decision, Result
+from gerbang.values import CallError, Decision, Result, ToolCall
 
 
 class AnswerDelta(Struct, frozen=True, gc=False):
@@ -83,8 +83,10 @@ class Finished(Struct, frozen=True, gc=False):
 
 
 class RunResult(Struct, frozen=True, gc=False):
-    """What a run gave. `status` is completed, max_steps, budget, denied, pending_approval, cancelled or
-    model_error; `steps` counts model answers; `calls` holds one Result for each proposal, in order.
+    """What a run gave. `status` is completed, max_steps, budget, denied, pending_approval, cancelled,
+    model_error or client_calls; `steps` counts model answers; `calls` holds one Result for each proposal, in
+    order. `client_calls` are for the client to run: the history of its next request has them and, as `tool`
+    messages, their results. `finish_reason` is that of the last answer: `length` when it was cut off.
     """
 
     answer: str
@@ -95,6 +97,8 @@ class RunResult(Struct, frozen=True, gc=False):
     input_tokens: int = 0
     output_tokens: int = 0
     detail: str = ""
+    client_calls: tuple[ToolCall, ...] = ()
+    finish_reason: str = "stop"
 
 
 AgentEvent = (

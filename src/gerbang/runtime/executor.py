@@ -16,14 +16,16 @@ from gerbang.approval.grant import AuthorisedCall
 from gerbang.audit.redact import redact
 from gerbang.contract.catalogue import Entry
 from gerbang.contract.check import output_findings
+from gerbang.contract.client_tools import is_clients
 from gerbang.errors import ToolError
 from gerbang.limits import MAX_CODE_TEXT, MAX_TOOL_WORDS
 from gerbang.ports import Tool
 from gerbang.runtime.body import Body, CancelledInside, TimeUp
 from gerbang.runtime.deadlines import Deadlines
+from gerbang.runtime.handing import HANDING
 from gerbang.runtime.output import Output, output_error, read_output
 from gerbang.runtime.threads import SyncPool, TooManyLate
-from gerbang.values import CallError, Effect, Outcome, ValidCall
+from gerbang.values import CallError, Contract, Effect, Outcome, ValidCall
 from gerbang.values.failure import ERROR_TYPES, OWN_WORDS
 from gerbang.values.sentences import said
 from gerbang.values.text import clean_text
@@ -68,7 +70,7 @@ class Executor:
         read = call.contract.risk.is_read
         if not authorised.spend():
             return _failed(read, _internal("This grant was used before."), "none")
-        tool = self._tools[call.contract.name]
+        tool = self._body(call.contract)
         if tool.blocking:
             return await self._in_thread(tool, authorised, entry, timeout_s, on_late)
         try:
@@ -83,6 +85,9 @@ class Executor:
         except BaseException as error:  # a tool may raise anything, the end of the program included
             return _read(_raised, error, read)
         return _read(_returned, returned, entry, read)
+
+    def _body(self, contract: Contract) -> Tool:
+        return HANDING if is_clients(contract) else self._tools[contract.name]
 
     async def _in_thread(
         self, tool: Tool, authorised: AuthorisedCall, entry: Entry, timeout_s: float, on_late: Late | None
@@ -113,7 +118,7 @@ class Executor:
 
         Nothing is run but the tool's own previewer, which has no secrets and no grant.
         """
-        function = getattr(self._tools[call.contract.name], "previewer", None)
+        function = getattr(self._body(call.contract), "previewer", None)
         if function is None:
             return None
         arguments = dict(call.arguments)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from gerbang.contract.client_tools import ClientTool
 from gerbang.values import CallError
 from gerbang.values.message import Message, ToolCall
 
@@ -32,6 +33,22 @@ class Opening(Struct, frozen=True, gc=False, omit_defaults=True):
     messages: list[Message]
     purpose: str | None = None
     intent: str | None = None
+    client_tools: tuple[ClientTool, ...] = ()
+
+
+class KeptResult(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What the model is told of one call of the last answer. What was handed over, the client answers."""
+
+    call_id: str
+    tool: str
+    text: str = ""
+    handed: bool = False
+
+
+class KeptEnd(Struct, frozen=True, gc=False):
+    """The results of the last answer's calls, in their order, where some of them are the client's to run."""
+
+    results: tuple[KeptResult, ...]
 
 
 class KeptAnswer(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -53,7 +70,7 @@ class KeptAnswer(Struct, frozen=True, gc=False, omit_defaults=True):
         return Message("assistant", self.content, self.tool_calls)
 
 
-def encoded(what: Opening | KeptAnswer) -> bytes:
+def encoded(what: Opening | KeptAnswer | KeptEnd) -> bytes:
     """Return the JSON that is kept."""
     return _ENCODER.encode(what)
 
@@ -70,5 +87,13 @@ def read_answer(data: bytes) -> KeptAnswer | None:
     """Return a kept answer; None for what is none."""
     try:
         return msgspec.json.decode(data, type=KeptAnswer)
+    except msgspec.MsgspecError:
+        return None
+
+
+def read_end(data: bytes) -> KeptEnd | None:
+    """Return how a run ended; None for what is something else."""
+    try:
+        return msgspec.json.decode(data, type=KeptEnd)
     except msgspec.MsgspecError:
         return None

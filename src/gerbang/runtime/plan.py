@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from gerbang.contract.client_tools import CLIENT, is_clients
 from gerbang.contract.semantic import Semantics, SemanticValidator, bind
 from gerbang.contract.validators import wrong_options
 from gerbang.errors import ContractError
@@ -15,6 +16,7 @@ from gerbang.values.limit import Limit, Limits
 from gerbang.values.record import Spend, Take
 
 KILL_ALL: Final = "all"
+_MAX_CLIENT_PLANS: Final = 1_024
 
 
 class Plan(Struct, frozen=True):
@@ -78,12 +80,16 @@ class Plans:
         self._limits = limits
         self._places = dict(places or {})
         self._made: dict[str, Plan] = {}
+        self._clients: dict[str, Plan] = {}
 
     def of(self, contract: Contract) -> Plan:
         """Return the contract's plan."""
-        plan = self._made.get(contract.digest)
+        made = self._clients if is_clients(contract) else self._made
+        plan = made.get(contract.digest)
         if plan is None or plan.contract is not contract:
-            plan = self._made[contract.digest] = self._make(contract)
+            plan = made[contract.digest] = self._make(contract)
+            if len(self._clients) > _MAX_CLIENT_PLANS:  # their number is the clients' to say
+                del self._clients[next(iter(self._clients))]
         return plan
 
     def check(self, contract: Contract) -> None:
@@ -127,7 +133,7 @@ class Plans:
         rate = contract.rate
         return Plan(
             contract,
-            tool_facts(contract, self._places.get(contract.name, "code")),
+            tool_facts(contract, CLIENT if is_clients(contract) else self._places.get(contract.name, "code")),
             semantics,
             owned,
             not (contract.validators or contract.resources or contract.scopes or needs_key),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from gerbang.contract.client_tools import ClientTool
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.bodies import (
@@ -16,7 +17,7 @@ from gerbang.runtime.bodies import (
     sha256,
     step_name,
 )
-from gerbang.runtime.kept import OPENING, KeptAnswer, KeptCall, Opening, encoded
+from gerbang.runtime.kept import OPENING, KeptAnswer, KeptCall, KeptEnd, KeptResult, Opening, encoded
 from gerbang.runtime.leases import Leases
 from gerbang.runtime.reading import Answer
 from gerbang.runtime.resuming import Progress
@@ -43,7 +44,9 @@ class RunRecord:
         self._row: RunRow
         self._kept = 0  # messages of the conversation that are in the store
 
-    def begin(self, messages: Sequence[Message], prompt: str) -> None:
+    def begin(
+        self, messages: Sequence[Message], prompt: str, client_tools: tuple[ClientTool, ...] = ()
+    ) -> None:
         """Have the run's start written with the first commit."""
         session, who, now = self._session, self._session.principal, self._clock.now()
         self._kept = len(messages)
@@ -70,7 +73,7 @@ class RunRecord:
             sha256(prompt.encode("utf-8", "surrogatepass")),
             now,
         )
-        opening = Opening(list(messages), session.purpose, session.intent)
+        opening = Opening(list(messages), session.purpose, session.intent, client_tools)
         batch = session.batch()
         batch.runs.append(self._row)
         batch.answers.append(AnswerRow(session.run_id, OPENING, encoded(opening)))
@@ -142,6 +145,14 @@ class RunRecord:
             )
         final = None if answer.calls or answer.content == message.content else answer.content
         return KeptAnswer("assistant", message.content, message.tool_calls, before, calls, final)
+
+    def handed(self, batch: Batch, step: int, results: Sequence[Result], handed: Sequence[bool]) -> None:
+        """Put into `batch` how the run ended, for the run that goes on with what the client made of it."""
+        kept = tuple(
+            KeptResult(one.call_id, one.tool, "" if clients else one.for_model, clients)
+            for one, clients in zip(results, handed, strict=True)
+        )
+        batch.answers.append(AnswerRow(self._session.run_id, step, encoded(KeptEnd(kept))))
 
     async def finish(self, state: RunState, text: str, steps: int, calls: int, batch: Batch) -> bool:
         """Write the run's end, with what `batch` brings. False: it is another process's to end."""

@@ -4,6 +4,8 @@ import secrets
 
 from msgspec import Struct
 
+from gerbang.values.model import Sampling
+
 
 class RunSettings(Struct, frozen=True, gc=False):
     """Limits and manners of a run. Times in seconds."""
@@ -17,6 +19,7 @@ class RunSettings(Struct, frozen=True, gc=False):
     text_protocol: bool
     deadline_s: float | None = None
     temperature: float | None = None
+    sampling: Sampling = Sampling()
 
 
 def new_run_id() -> str:

@@ -1,6 +1,6 @@
 """What goes to a model and what comes back, free of any provider's wire format."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -23,20 +23,42 @@ class ToolSpec(Struct, frozen=True, gc=False):
     parameters: dict[str, Any]
 
 
+class Sampling(Struct, frozen=True, gc=False):
+    """How an answer shall be made, as a client asked for it. None means that nothing was said.
+
+    `stop` are texts that end an answer, `response_format` is that of OpenAI's chat completions, `penalties`
+    holds `presence_penalty`, `frequency_penalty` and `logit_bias` by name. `tool_choice` is `auto`, `none`,
+    `required`, or the name of the tool to call; it holds for the first answer of a run, `none` for all.
+    `parallel_calls` False allows one call in an answer. `max_tokens` bounds one answer.
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    response_format: Mapping[str, Any] | None = None
+    penalties: Mapping[str, Any] = {}
+    tool_choice: str = "auto"
+    parallel_calls: bool = True
+
+
 class ModelRequest(Struct, frozen=True, gc=False):
     """One completion request. `messages` is a live view: an adapter reads it and never keeps it.
 
-    `tool_choice` is `auto`, or `none` for the closing answer. `stream` asks for deltas as they are made.
-    `timeout_s` bounds the whole answer, in seconds.
+    `tool_choice` is `auto`, `none` for the closing answer, `required`, or the canonical name of the tool
+    that shall be called. `stream` asks for deltas as they are made. `timeout_s` bounds the whole answer, in
+    seconds. Of `sampling` an adapter takes what its server knows, but for the choice of tools.
     """
 
     messages: Sequence[Message]
     tools: tuple[ToolSpec, ...] = ()
-    tool_choice: Literal["auto", "none"] = "auto"
+    tool_choice: str = "auto"
     stream: bool = True
     temperature: float | None = None
     max_tokens: int | None = None
     timeout_s: float = 180.0
+    sampling: Sampling = Sampling()
 
 
 class Usage(Struct, frozen=True, gc=False):

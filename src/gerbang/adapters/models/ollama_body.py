@@ -1,6 +1,6 @@
 """Neutral messages to the JSON of Ollama's /api/chat."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gerbang.adapters.models.openai_body import arguments_object, dump
@@ -20,12 +20,22 @@ def encode(request: ModelRequest, model: str, context: int) -> bytes:
     }
     if request.max_tokens is not None:
         options["num_predict"] = request.max_tokens
+    sampling = request.sampling
+    if sampling.top_p is not None:
+        options["top_p"] = sampling.top_p
+    if sampling.stop:
+        options["stop"] = list(sampling.stop)
+    if sampling.seed is not None:
+        options["seed"] = sampling.seed
     body: dict[str, Any] = {
         "model": model,
         "messages": _messages(request.messages, WireNames(request.tools)),
         "stream": request.stream,
         "options": options,
     }
+    answer_format = _format(sampling.response_format)
+    if answer_format is not None:
+        body["format"] = answer_format
     if request.tools and request.tool_choice != "none":
         body["tools"] = [
             {
@@ -39,6 +49,15 @@ def encode(request: ModelRequest, model: str, context: int) -> bytes:
             for tool in request.tools
         ]
     return dump(body)
+
+
+def _format(wanted: Mapping[str, Any] | None) -> Any:
+    """Return Ollama's `format`: `json`, or the JSON Schema that the answer has to fit."""
+    if wanted is None or wanted.get("type") == "text":
+        return None
+    described = wanted.get("json_schema")
+    schema = described.get("schema") if isinstance(described, Mapping) else None
+    return schema if isinstance(schema, Mapping) else "json"
 
 
 def _messages(messages: Sequence[Message], names: WireNames) -> list[dict[str, Any]]:

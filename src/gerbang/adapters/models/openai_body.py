@@ -18,6 +18,7 @@ def encode(request: ModelRequest, model: str, *, stream_usage: bool) -> bytes:
     }
     if request.stream and stream_usage:
         body["stream_options"] = {"include_usage": True}
+    sampling = request.sampling
     if request.tools and request.tool_choice != "none":
         body["tools"] = [
             {
@@ -30,12 +31,29 @@ def encode(request: ModelRequest, model: str, *, stream_usage: bool) -> bytes:
             }
             for tool in request.tools
         ]
-        body["tool_choice"] = "auto"
+        body["tool_choice"] = _choice(request.tool_choice, names)
+        if not sampling.parallel_calls:
+            body["parallel_tool_calls"] = False
     if request.temperature is not None:
         body["temperature"] = request.temperature
     if request.max_tokens is not None:
         body["max_tokens"] = request.max_tokens
+    if sampling.top_p is not None:
+        body["top_p"] = sampling.top_p
+    if sampling.stop:
+        body["stop"] = list(sampling.stop)
+    if sampling.seed is not None:
+        body["seed"] = sampling.seed
+    if sampling.response_format is not None:
+        body["response_format"] = sampling.response_format
+    body.update(sampling.penalties)
     return dump(body)
+
+
+def _choice(choice: str, names: WireNames) -> Any:
+    if choice in ("auto", "required"):
+        return choice
+    return {"type": "function", "function": {"name": names[choice]}}
 
 
 def dump(body: Any) -> bytes:

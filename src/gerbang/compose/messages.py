@@ -1,0 +1,57 @@
+"""Conversations that programs and clients give: messages as objects, or as dicts of OpenAI's shape."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from gerbang.errors import UsageError
+from gerbang.values import Message, ToolCall
+from gerbang.values.text import clean_text
+
+
+def read_prompt(prompt: Any) -> str:
+    """Return the prompt, cleaned. Raises UsageError when it is no text."""
+    if not isinstance(prompt, str):
+        raise UsageError("The prompt is a text.")
+    return clean_text(prompt)
+
+
+def read_messages(history: Any) -> list[Message]:
+    """Return the messages of a history. Raises UsageError for what is none."""
+    if isinstance(history, str | dict) or not isinstance(history, Iterable):
+        raise UsageError("history is a list of messages.")
+    return [read_message(item) for item in history]
+
+
+def read_message(item: Any) -> Message:
+    """Return a message of an OpenAI-style dict. Raises UsageError for what is none."""
+    if isinstance(item, Message):
+        return item
+    role = item.get("role") if isinstance(item, dict) else None
+    if role not in ("system", "user", "assistant", "tool"):
+        raise UsageError("history holds messages with a role of system, user, assistant or tool.")
+    content = item.get("content") or ""
+    if not isinstance(content, str):
+        raise UsageError("The content of a message in history is a text.")
+    asked = item.get("tool_calls") or ()
+    if not isinstance(asked, list | tuple):
+        raise UsageError("The tool_calls of a message in history are a list.")
+    calls = tuple(_read_call(call) for call in asked)
+    return Message(role, clean_text(content), calls, item.get("tool_call_id"), item.get("name"))
+
+
+def last_prompt(messages: list[Message]) -> str:
+    """Return what the user said last. Raises UsageError when the user said nothing."""
+    for message in reversed(messages):
+        if message.role == "user":
+            return message.content
+    raise UsageError("The conversation has no message of the user.")
+
+
+def _read_call(call: Any) -> ToolCall:
+    try:
+        function = call["function"]
+        return ToolCall(str(call["id"]), str(function["name"]), str(function["arguments"]))
+    except (TypeError, KeyError):
+        raise UsageError(
+            "A tool call in history has 'id' and 'function' with 'name' and 'arguments'."
+        ) from None
