@@ -27,7 +27,7 @@ from gerbang.parse.json_value import arguments_from_json
 from gerbang.parse.kinds import Offered
 from gerbang.parse.naming import dialect_for
 from gerbang.parse.plan import plan_of
-from gerbang.parse.reader import Machine, Reader
+from gerbang.parse.reader import DirectReader, Machine, Reader
 from gerbang.parse.render import RenderError, render, render_result, system_prompt
 
 __all__ = [
@@ -82,7 +82,7 @@ def reader(
         near = difflib.get_close_matches(str(dialect), TABLE, n=1, cutoff=0.4)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         raise UsageError(f"Unknown dialect {str(dialect)[:64]!r}. {hint}gerbang.parse.dialects() lists them.")
-    made = Reader(tools if isinstance(tools, Offered) else Offered(tools), repair=repair)
+    made = DirectReader(tools if isinstance(tools, Offered) else Offered(tools), repair=repair)
     made.start(_machine(made, dialect, reasoning_open=reasoning_open))
     return made
 

@@ -40,6 +40,7 @@ class Reader:
         "_plain",
         "_plains",
         "_record",
+        "_send",
         "_since",
         "_size",
         "_tape",
@@ -51,7 +52,6 @@ class Reader:
         "blank",
         "buf",
         "ended",
-        "feed",
         "fence",
         "held",
         "index",
@@ -97,16 +97,16 @@ class Reader:
         next(machine)
         feeding = self._feeding()
         next(feeding)
-        self.feed = feeding.send
+        self._send: Callable[[str], list[Event]] = feeding.send
 
     # -- public ---------------------------------------------------------------------------------------------
 
-    feed: Callable[[str], list[Event]]
-    """Take the next piece of the answer, any cut, and return the events that it completes.
+    def feed(self, delta: str, /) -> list[Event]:
+        """Take the next piece of the answer, any cut, and return the events that it completes.
 
-    Never raises on text; raises RuntimeError after `finish`. It is the `send` of a generator: no frame is
-    built for a delta.
-    """
+        Never raises on text. Raises RuntimeError after `finish`.
+        """
+        return self._send(delta)
 
     def finish(self, *, truncated: bool = False) -> list[Event]:
         """Tell that the answer has ended and return the last events.
@@ -118,8 +118,8 @@ class Reader:
             raise RuntimeError("This answer was finished already. Make a new reader for the next one.")
         self.truncated = truncated
         self.ended = True
-        events = self.feed("")
-        self.feed = _finished
+        events = self._send("")
+        self._over()
         self.buf, self.pos = "", 0
         self._chunks.clear()
         return events
@@ -156,7 +156,11 @@ class Reader:
                         passed = _RUN
                 delta = yield self._wake(delta, passed)
         finally:
-            self.feed = _finished
+            self._over()
+
+    def _over(self) -> None:
+        """No more deltas are taken."""
+        self._send = _finished
 
     def _wake(self, delta: str, passed: int) -> list[Event]:
         """Let the machine read on. `passed` deltas went by while it slept."""
@@ -375,3 +379,20 @@ class Reader:
             self._whole.append(part)
             self._chunks.clear()
             self._size = sum(map(len, self._whole))
+
+
+class DirectReader(Reader):
+    """A reader whose `feed` is the `send` of its generator: no frame is built for a delta."""
+
+    __slots__ = ("feed",)
+
+    feed: Callable[[str], list[Event]]
+
+    def start(self, machine: Machine) -> None:
+        """Set the machine. Once, before any text."""
+        super().start(machine)
+        self.feed = self._send
+
+    def _over(self) -> None:
+        super()._over()
+        self.feed = _finished
