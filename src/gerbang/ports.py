@@ -204,7 +204,13 @@ class Store(Protocol):
 
 
 class ApprovalRequest(Struct, frozen=True):
-    """What a person is asked. `preview` says in plain words what will happen, secrets masked."""
+    """What a person is asked. `preview` says in plain words what will happen, secrets masked.
+
+    `obligations` are the duties of the decision (`two_person`, `approvers:ops`), `votes` the people who have
+    agreed already, `tainted` tells that the run has read something from outside. `masked` names arguments
+    that are not to be shown; a masked value that comes back in an edit stands for the one that was there.
+    `expires_at` is in seconds since the epoch.
+    """
 
     approval_id: str
     run_id: str
@@ -214,12 +220,20 @@ class ApprovalRequest(Struct, frozen=True):
     preview: str
     reasons: tuple[str, ...]
     principal: Principal
+    obligations: tuple[str, ...] = ()
+    votes: tuple[str, ...] = ()
+    tainted: bool = False
+    masked: tuple[str, ...] = ()
+    expires_at: float = 0.0
 
 
 class ApprovalAnswer(Struct, frozen=True):
-    """What the person said. `arguments` is set when they changed the call; it is checked again in full."""
+    """What the person said. `arguments` is set when they changed the call; it is checked again in full.
 
-    verdict: Literal["approve", "refuse", "unavailable"]
+    `wait` leaves the request in the store, for somebody to decide later.
+    """
+
+    verdict: Literal["approve", "refuse", "unavailable", "wait"]
     by: Principal
     reason: str = ""
     arguments: dict[str, Any] | None = None
@@ -236,6 +250,22 @@ class Approver(Protocol):
 Answered = ApprovalAnswer | bool
 ApproverLike = Approver | Callable[[ApprovalRequest], Awaitable[Answered] | Answered]
 """An Approver, or a function (sync or async) that returns a bool or an ApprovalAnswer."""
+
+
+class FileReader(Protocol):
+    """Says what files hold, so that an approval can be tied to their content."""
+
+    async def digests(self, named: Mapping[str, str]) -> dict[str, str]:
+        """Return a digest of each file by its name, `absent` for one that is not there.
+
+        `named` maps names to paths; a path that is not absolute is inside the reader's folder. Raises
+        UnreadableFile for one that leads out of it, or cannot be read in reasonable time.
+        """
+        ...
+
+
+class UnreadableFile(Exception):
+    """A file that cannot be read as it should. `args[0]` is its name."""
 
 
 class Policy(Protocol):

@@ -113,7 +113,7 @@ def test_one_module_makes_grants_and_one_spends_them() -> None:
     assert having(("call", "AuthorisedCall")) == {"approval/grant.py"}
     assert having(*seals) == {"approval/grant.py"}
     assert having(("call", "spend"), ("attribute", "spend"), ("text", "spend")) == {"runtime/executor.py"}
-    makers = {"runtime/gate.py", "runtime/approvals.py"}
+    makers = {"runtime/gate.py", "runtime/lost.py"}
     assert having(("call", "authorise")) <= makers
     # what runs a tool's body is the executor, and the tools themselves
     runs = having(("call", "invoke"), ("call", "invoke_sync"))

@@ -5,6 +5,7 @@ import pytest
 from gerbang.approval.machine import TRANSITIONS, ApprovalEvent, ApprovalState, advance, binding
 
 TABLE = {
+    ("pending", "vote"): "pending",
     ("pending", "approve"): "granted",
     ("pending", "refuse"): "refused",
     ("pending", "time_out"): "expired",
@@ -49,9 +50,15 @@ def test_a_binding_changes_with_each_of_its_parts() -> None:
         ("arguments", b'{"a":2}'),
         ("contract", "c2"),
         ("policy_version", "p2"),
+        ("asker", "ana"),
+        ("run", "r1"),
+        ("taint", "tainted"),
+        ("files", {"a.txt": "sha256:1"}),
+        ("files", {"a.txt": "sha256:2"}),
+        ("files", {"b.txt": "sha256:1"}),
     ):
         made.append(binding(**{**BASE, name: value}))  # type: ignore[arg-type]
-    assert len(set(made)) == 5
+    assert len(set(made)) == len(made) == 11
     assert made[0] == binding(**BASE)  # type: ignore[arg-type]
 
 

@@ -33,23 +33,35 @@ class Controls:
         """
         _ = self.gate
         await self._toolbox.approve(self.store, name, by.user, self.clock.now())
-        self._people = People(self.store, self.clock, self._toolbox.catalogue, self.policy)
+        self._people = People(self.store, self.clock, self._toolbox.catalogue)
 
     async def approve(
-        self, approval_id: str, *, by: Principal, arguments: dict[str, Any] | None = None
+        self,
+        approval_id: str,
+        *,
+        by: Principal,
+        arguments: dict[str, Any] | None = None,
+        reason: str = "",
     ) -> ApprovalRow:
-        """Grant a pending request; the call runs when it is made again, or its run is resumed.
+        """Agree to a pending request; the call runs when it is made again, or its run is resumed.
 
-        `arguments` replaces the call's arguments; they pass the whole gate again. Raises UsageError for
-        an unknown id, a request of another tenant, or one that was decided before.
+        `arguments` replaces the call's arguments; they pass the whole gate again. Where the policy wants
+        two people the request stays `pending` until a second one has agreed. Raises UsageError for an
+        unknown id, a request of another tenant, one that was decided before, and for a person whom the
+        policy does not let approve it.
         """
         _ = self.gate
-        return await self._people.approve(approval_id, by, arguments)
+        return await self._people.approve(approval_id, by, arguments, str(reason))
 
     async def refuse(self, approval_id: str, *, by: Principal, reason: str = "") -> ApprovalRow:
         """Refuse a pending request; the model is told. Raises UsageError like `approve`."""
         _ = self.gate
         return await self._people.refuse(approval_id, by, str(reason))
+
+    async def cancel(self, approval_id: str, *, by: Principal, reason: str = "") -> ApprovalRow:
+        """Withdraw a pending request; the call may be proposed anew. Raises UsageError like `approve`."""
+        _ = self.gate
+        return await self._people.cancel(approval_id, by, str(reason))
 
     def kill(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
         """Turn a kill switch on: `all`, `tool:NAME`, `group:NAME` or `tenant:NAME`. It beats every policy.
@@ -61,10 +73,12 @@ class Controls:
         _ = self.gate
         return self._switches.kill(target, by or LOCAL, reason)
 
-    def revive(self, target: str, *, by: Principal | None = None) -> "asyncio.Future[None]":
+    def revive(
+        self, target: str, *, by: Principal | None = None, reason: str = ""
+    ) -> "asyncio.Future[None]":
         """Turn a kill switch off again; the returned future is done when that is on record."""
         _ = self.gate
-        return self._switches.revive(target, by or LOCAL)
+        return self._switches.revive(target, by or LOCAL, reason)
 
     async def kills(self) -> list[Kill]:
         """Return the kill switches that are on."""

@@ -2,14 +2,25 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from msgspec.structs import replace
 
+from gerbang.adapters.approvals.folder_files import FolderFiles
 from gerbang.adapters.clock import SystemClock
 from gerbang.compose.controls import Controls
-from gerbang.compose.given import OMITTED, open_secrets, open_store, policy_of, propose, read_risk
+from gerbang.compose.given import (
+    OMITTED,
+    open_secrets,
+    open_store,
+    policy_of,
+    propose,
+    read_approver,
+    read_risk,
+    read_seconds,
+)
 from gerbang.compose.people import People
 from gerbang.compose.runs import CallerRuns, check_place
 from gerbang.compose.toolbox import HeldTool, Toolbox
@@ -22,10 +33,10 @@ from gerbang.ledger.keys import Fingerprints
 from gerbang.limits import MAX_PARALLEL
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile, profile_named
-from gerbang.ports import ApproverLike, Clock, Secrets, Store
+from gerbang.ports import ApproverLike, Clock, FileReader, Secrets, Store
 from gerbang.ports import Policy as PolicyPort
 from gerbang.runtime.admission import Admission
-from gerbang.runtime.approvals import Approvals
+from gerbang.runtime.approvals import LASTS_S, Approvals
 from gerbang.runtime.batching import run_batch
 from gerbang.runtime.dispatch import Dispatch
 from gerbang.runtime.events import DryRun
@@ -33,6 +44,7 @@ from gerbang.runtime.executor import Executor
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.leases import TTL_S, Leases
 from gerbang.runtime.lookups import Lookup, Lookups
+from gerbang.runtime.named_files import NamedFiles
 from gerbang.runtime.plan import Plans
 from gerbang.runtime.records import Records
 from gerbang.runtime.run_settings import new_run_id
@@ -67,7 +79,9 @@ class Gateway(Controls):
     `validators` are further semantic checks that contracts may name. `limits` bound what tools, actors,
     tenants, teams and runs may do. `hours` says when people are there: other changes are asked about.
     `max_risk` hides every tool of a larger blast radius from every run. `lease_s`: after so many seconds
-    another process may go on with a run whose process has died.
+    another process may go on with a run whose process has died. A request for approval and its grant stand
+    for `approval_s` seconds. `files` is the folder that file arguments are inside of (the current one): an
+    approval is tied to what such files hold.
     Raises ContractError, PolicyError or ConfigError at once, StoreError when it is entered.
     """
 
@@ -77,7 +91,7 @@ class Gateway(Controls):
         *,
         policy: PolicyPort | object | None = OMITTED,
         store: "str | Store" = "memory:",
-        approver: ApproverLike | None = None,
+        approver: "str | ApproverLike | None" = None,
         clock: Clock | None = None,
         secrets: "str | Secrets" = "env:",
         readers: Mapping[str, Lookup] | None = None,
@@ -88,6 +102,8 @@ class Gateway(Controls):
         hours: WorkingHours | None = None,
         max_risk: str | RiskClass | None = None,
         lease_s: float = TTL_S,
+        approval_s: float = LASTS_S,
+        files: "str | Path | FileReader | None" = None,
     ) -> None:
         pool = SyncPool()
         self.secrets: Secrets = open_secrets(secrets)
@@ -96,7 +112,9 @@ class Gateway(Controls):
         self.clock: Clock = clock or SystemClock()
         self.store: Store = open_store(store, self.clock)
         self.policy: PolicyPort = policy_of(policy)
-        self._approver = approver
+        self._approver = read_approver(approver, self.secrets)
+        self._approval_s = read_seconds("approval_s", approval_s)
+        self._files = FolderFiles(files) if files is None or isinstance(files, str | Path) else files
         self._lookups = Lookups(readers or {}, owners or {}, facts or {}, pool)
         self._plans = Plans(
             {**SHIPPED, **{one.name: one for one in validators}},
@@ -136,11 +154,17 @@ class Gateway(Controls):
             ),
             records=records,
             store=self.store,
-            approvals=Approvals(self.store, self.clock, self._approver),
+            approvals=Approvals(
+                self.store,
+                self.clock,
+                self._approver,
+                lasts_s=self._approval_s,
+                files=NamedFiles(self._files, self._toolbox.file_hooks),
+            ),
             clock=self.clock,
         )
         self.leases = Leases(self.store, self.clock, self._lease_s)
-        self._people = People(self.store, self.clock, self.catalogue, self.policy)
+        self._people = People(self.store, self.clock, self.catalogue)
         self._switches = Switches(self.store, self.clock, admission)
         await self._switches.refresh()
         recorders = getattr(self.policy, "recorders", None)  # of a policy that follows its files
@@ -164,6 +188,8 @@ class Gateway(Controls):
             await self._switches.aclose()
             await self.leases.aclose()
         await self._executor.aclose()
+        if hasattr(self._approver, "aclose"):
+            await self._approver.aclose()
         for close in self._toolbox.closers:
             await close()
         await self.store.close()

@@ -8,7 +8,7 @@ from gerbang.errors import UsageError
 from gerbang.ledger.keys import runtime_key
 from gerbang.limits import MAX_ARGUMENT_BYTES
 from gerbang.policy.rules import DenyAll
-from gerbang.ports import Clock, Secrets, Store
+from gerbang.ports import ApproverLike, Clock, Secrets, Store
 from gerbang.ports import Policy as PolicyPort
 from gerbang.runtime import refusals
 from gerbang.runtime.session import RunSession
@@ -92,3 +92,26 @@ def read_risk(value: str) -> RiskClass:
         raise UsageError(
             f"max_risk: {str(value)[:60]!r} is not a risk class. Use one of: {', '.join(RiskClass)}."
         ) from None
+
+
+def read_approver(approver: "str | ApproverLike | None", secrets: Secrets) -> Any:
+    """Return who is asked: as given, or a webhook of that address. Raises UsageError."""
+    if isinstance(approver, str):
+        from gerbang.adapters.approvals.webhook import Webhook
+
+        approver = Webhook(approver)
+    use = getattr(approver, "use_secrets", None)
+    if use is not None:
+        use(secrets)
+    if approver is not None and not callable(getattr(approver, "ask", approver)):
+        raise UsageError(
+            "approver takes a function, an object with ask(request), or the address of a webhook."
+        )
+    return approver
+
+
+def read_seconds(name: str, value: float) -> float:
+    """Return a number of seconds. Raises UsageError."""
+    if type(value) not in (int, float) or not 0 < value <= 1e9:
+        raise UsageError(f"{name} is a number of seconds above 0, not {value!r}.")
+    return float(value)

@@ -1,81 +1,127 @@
-"""What people decide about pending requests: approve, edit, refuse. Durable, and once."""
+"""What people decide about pending requests: approve, edit, refuse, withdraw. Durable, and once.
+
+It works on the store alone. Where the tools are at hand an edit is checked at once, elsewhere when the
+approval is used.
+"""
 
 from typing import Any
 
-from gerbang.approval.machine import ApprovalEvent
+from gerbang.approval.machine import ApprovalEvent, ApprovalState
+from gerbang.approval.seal import is_genuine, sealed
 from gerbang.compose.runs import check_place
 from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import UsageError
-from gerbang.ports import Clock, Policy, Store
-from gerbang.runtime.bodies import event, refused_body
-from gerbang.runtime.requests import decide_row, edit, not_json
+from gerbang.ports import Clock, Store
+from gerbang.runtime.approval_record import approval_event, attempt_event
+from gerbang.runtime.approvals import withdrawal
+from gerbang.runtime.ballot import Ballot, ended, opened
+from gerbang.runtime.requests import Edited, edit, not_json
 from gerbang.runtime.writing import write
-from gerbang.values import CallError, Principal, Proposal
+from gerbang.values import CallError, Principal
 from gerbang.values.record import ApprovalRow, Batch
 
 
 class People:
-    """Decides requests of one gateway's store. Raises UsageError for what cannot be decided (again)."""
+    """Decides requests of a store. Raises UsageError for what cannot be decided (again), having recorded
+    that somebody tried.
 
-    def __init__(self, store: Store, clock: Clock, catalogue: Catalogue, policy: Policy) -> None:
+    `catalogue` None: the tools are not at hand.
+    """
+
+    def __init__(self, store: Store, clock: Clock, catalogue: Catalogue | None) -> None:
         self._store = store
         self._clock = clock
         self._catalogue = catalogue
-        self._policy = policy
 
-    async def approve(self, approval_id: str, by: Principal, arguments: dict[str, Any] | None) -> ApprovalRow:
-        """Grant a request, with other arguments if some are given."""
-        row = await self._approval(approval_id, by)
-        edited: ApprovalRow | CallError = row
-        if arguments is not None:
-            entry = self._catalogue.find(row.tool)
-            if entry is None:
-                raise UsageError(f"This gateway does not know {row.tool}. Edit the call where its tool is.")
-            fault = not_json(arguments)
-            if fault:
-                raise UsageError(f"The new arguments are not JSON {fault}")
-            edited = edit(row, entry, arguments, self._policy.version)
-        if isinstance(edited, CallError):
-            fields = "; ".join(f"{field.path}: {field.message}" for field in edited.invalid_fields)
-            raise UsageError(f"The new arguments cannot run: {edited.message} {fields}".strip())
-        return await self._decide(edited, ApprovalEvent.APPROVE, by, "")
+    async def approve(
+        self, approval_id: str, by: Principal, arguments: dict[str, Any] | None = None, reason: str = ""
+    ) -> ApprovalRow:
+        """Agree to a request, with other arguments if some are given. It is granted when enough have."""
+        ballot = await self._ballot(approval_id, by, "approve")
+        edited = None if arguments is None else self._edited(ballot, arguments)
+        after = ballot.agree(by, reason, self._clock.now(), edited=edited)
+        if isinstance(after, CallError):
+            await self._tried(ballot, by, after.error_code)
+            raise UsageError(f"{after.message} ({after.error_code}) Nothing was changed.")
+        return await self._write(ballot, after, by)
 
     async def refuse(self, approval_id: str, by: Principal, reason: str) -> ApprovalRow:
         """Refuse a request."""
-        row = await self._approval(approval_id, by)
-        return await self._decide(row, ApprovalEvent.REFUSE, by, reason)
+        ballot = await self._ballot(approval_id, by, "refuse")
+        return await self._write(ballot, ballot.refuse(by, reason, self._clock.now()), by)
 
-    async def _approval(self, approval_id: str, by: Principal) -> ApprovalRow:
+    async def cancel(self, approval_id: str, by: Principal, reason: str) -> ApprovalRow:
+        """Withdraw a request that nobody has decided: the call's key is free again."""
+        ballot = await self._ballot(approval_id, by, "cancel")
+        held, key = await self._store.call(ballot.row.key), await self._store.secret_key()
+        batch = withdrawal(ballot.row, held, key, self._clock.now(), reason or f"withdrawn by {by.user}", by)
+        return await self._commit(ballot.row, batch)
+
+    def _edited(self, ballot: Ballot, arguments: dict[str, Any]) -> Edited:
+        row = ballot.row
+        entry = None if self._catalogue is None else self._catalogue.find(row.tool)
+        fault = not_json(arguments)
+        if fault:
+            raise UsageError(f"The new arguments are not JSON {fault}")
+        edited = edit(row, ballot.terms, entry, arguments)
+        if isinstance(edited, CallError):
+            fields = "; ".join(f"{field.path}: {field.message}" for field in edited.invalid_fields)
+            raise UsageError(f"The new arguments cannot run: {edited.message} {fields}".strip())
+        return edited
+
+    async def _ballot(self, approval_id: str, by: Principal, what: str) -> Ballot:
+        """Return a request that waits and that `by` may decide."""
         check_place(by, None, 1, None, None, None)
         row = await self._store.approval(approval_id)
         if row is None or row.tenant != by.tenant:
+            now = self._clock.now()
+            await self._record(attempt_event(approval_id, by, what, "APPROVAL_UNKNOWN", now))
             raise UsageError(f"There is no approval {str(approval_id)[:80]!r}.")
-        return row
-
-    async def _decide(self, row: ApprovalRow, what: ApprovalEvent, by: Principal, note: str) -> ApprovalRow:
-        now = self._clock.now()
-        expired = now >= row.expires_at
-        decided = (
-            decide_row(row, ApprovalEvent.TIME_OUT, None, "", now)
-            if expired
-            else decide_row(row, what, by.user, note, now)
-        )
-        proposal = Proposal(row.run_id, "approval", 0, row.key[:12], row.tool)
-        body = refused_body(
-            by, proposal, approval_id=row.approval_id, approver=by.user, state=decided.state, finished_at=now
-        )
-        committed = await write(
-            self._store,
-            Batch(
-                approvals=[decided],
-                events=[event(f"approval.{decided.state}", row.run_id, body)],
-                expects={row.approval_id: row.state},
-            ),
-        )
-        if committed.stale is not None:
+        ballot = opened(row)
+        if ballot is None:
             raise UsageError(
-                f"Approval {row.approval_id} is {committed.stale.state} already; nothing was changed."
+                f"Approval {row.approval_id} was asked for by an earlier version of this program. "
+                "Have the call made again."
             )
-        if expired:
+        key = await self._store.secret_key()
+        if not is_genuine(row, key):
+            await self._tried(ballot, by, "APPROVAL_FORGED")
+            raise UsageError(f"Approval {row.approval_id} is not as it was issued; nothing was changed.")
+        if row.state != ApprovalState.PENDING:
+            await self._tried(ballot, by, "APPROVAL_DECIDED")
+            raise UsageError(f"Approval {row.approval_id} is {row.state} already; nothing was changed.")
+        if self._clock.now() >= row.expires_at:
+            await self._write(ballot, ended(row, ApprovalEvent.TIME_OUT, "", self._clock.now()), None)
             raise UsageError(f"Approval {row.approval_id} has expired.")
-        return decided
+        return ballot
+
+    async def _write(self, ballot: Ballot, after: ApprovalRow, by: Principal | None) -> ApprovalRow:
+        after = sealed(after, await self._store.secret_key())
+        final = opened(after)
+        assert final is not None  # noqa: S101 - we have just written it
+        kind = "voted" if after.state == ApprovalState.PENDING else str(after.state)
+        before = ballot.row
+        batch = Batch(
+            approvals=[after],
+            events=[approval_event(kind, final, self._clock.now(), by)],
+            expects={before.approval_id: before.seal},
+        )
+        return await self._commit(before, batch)
+
+    async def _commit(self, before: ApprovalRow, batch: Batch) -> ApprovalRow:
+        committed = await write(self._store, batch)
+        if committed.stale is None:
+            return batch.approvals[0]
+        now = committed.stale
+        if now.state == ApprovalState.PENDING:
+            raise UsageError(
+                f"Somebody else has just voted on approval {before.approval_id}. Look at it again."
+            )
+        raise UsageError(f"Approval {before.approval_id} is {now.state} already; nothing was changed.")
+
+    async def _tried(self, ballot: Ballot, by: Principal, code: str) -> None:
+        """Record that somebody tried what they may not."""
+        await self._record(approval_event("attempted", ballot, self._clock.now(), by, code=code))
+
+    async def _record(self, event: Any) -> None:
+        await write(self._store, Batch(events=[event]))

@@ -34,6 +34,7 @@ class Toolbox:
         self.bodies: dict[str, Tool] = {}
         self.contracts: list[Contract] = []
         self.places: dict[str, str] = {}  # where tools are defined, as policy sees it
+        self.file_hooks: dict[str, Any] = {}  # which files a call names
         self.closers: list[Any] = []  # of tools that hold connections
         self._pinned: dict[str, Contract] = {}
         for tool in with_bodies(tools):
@@ -46,6 +47,8 @@ class Toolbox:
             self.contracts.append(contract)
             self.places[contract.name] = getattr(tool, "defined_by", "code")
             self.closers += [tool.aclose] if hasattr(tool, "aclose") else []
+            if callable(hook := getattr(tool, "named_files", None)):
+                self.file_hooks[contract.name] = hook
             self.bodies[contract.name] = (
                 GuardedTool(tool, contract, secrets, pool) if contract.secrets else tool
             )

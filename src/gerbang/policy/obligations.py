@@ -12,11 +12,13 @@ ALONE: Final = frozenset({"dry_run", "two_person", "other_approver", "no_self_ap
 """`dry_run`: show what would happen first. `two_person`: two people must agree. `other_approver`: whoever
 edits the call may not approve it. `no_self_approval`: the user of the run may not approve."""
 
-LISTS: Final = frozenset({"approvers", "redact", "notify"})
+LISTS: Final = frozenset({"approvers", "redact", "notify", "expires"})
 """`approvers`: roles of which an approver has one. `redact`: argument names that nobody is shown and no
-record keeps. `notify`: who is told afterwards."""
+record keeps. `notify`: who is told afterwards. `expires`: seconds after which a request for approval, or
+the grant, is good for nothing; the shortest counts, and the gateway's own time when that is shorter."""
 
 KNOWN: Final = ALONE | LISTS
+_SECONDS: Final = re.compile(r"[1-9][0-9]{0,7}")
 _WORD: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@/+-]{0,127}")
 
 
@@ -40,7 +42,7 @@ def obligation(written: Any) -> Obligation:
         values: Any = said.split(",") if colon else []
     elif isinstance(written, dict) and len(written) == 1:
         (name, values), *_ = written.items()
-        values = [values] if isinstance(values, str) else values
+        values = [str(values)] if type(values) in (str, int) else values
     else:
         raise PolicyError("an obligation is a name, or one name with a list.")
     if name not in KNOWN:
@@ -57,6 +59,8 @@ def obligation(written: Any) -> Obligation:
                 f"the obligation {name!r} takes names of letters, digits and _ . @ / + -, "
                 f"not {str(value)[:80]!r}."
             )
+    if name == "expires" and not all(_SECONDS.fullmatch(value) for value in values):
+        raise PolicyError("the obligation 'expires' takes whole seconds, such as {expires: ['600']}.")
     return Obligation(name, tuple(values))
 
 

@@ -1,170 +1,190 @@
 """Getting a person's decision: asked for at once, or left pending in the store until somebody answers."""
 
 import asyncio
-import inspect
 import secrets
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from gerbang.approval.machine import ApprovalEvent, ApprovalState, advance, binding
+from gerbang.approval.machine import ApprovalEvent, ApprovalState
+from gerbang.approval.seal import is_genuine, sealed
+from gerbang.approval.terms import Terms, asker, difference, written
+from gerbang.approval.votes import Duties
 from gerbang.errors import StoreError
 from gerbang.ledger import machine as ledger
 from gerbang.ledger.machine import LedgerEvent
-from gerbang.ports import ApprovalAnswer, ApprovalRequest, ApproverLike, Clock, Store
+from gerbang.ports import ApprovalAnswer, ApproverLike, Clock, Store, UnreadableFile
 from gerbang.runtime import refusals
-from gerbang.runtime.bodies import event, refused_body, shown_input
+from gerbang.runtime.approval_record import approval_event, notified
+from gerbang.runtime.ballot import Ballot, ended, opened
+from gerbang.runtime.bodies import event, step_name
+from gerbang.runtime.duties import duties_of
 from gerbang.runtime.events import ApprovalNeeded
+from gerbang.runtime.named_files import NamedFiles
+from gerbang.runtime.objections import SOMEBODY_ELSE, forged, no_file, objected, stale
 from gerbang.runtime.preview import preview, visible
-from gerbang.runtime.requests import arguments_of, decide_row, edit, is_answer, not_json, said_text
+from gerbang.runtime.questions import Questions
+from gerbang.runtime.requests import Edited, edit, not_json, said_text
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.verdict import Verdict, granted
 from gerbang.runtime.writing import write
-from gerbang.values import CallError
-from gerbang.values.canonical import digest
-from gerbang.values.record import ApprovalRow, Batch, CallRow, CallState
+from gerbang.values import CallError, Principal
+from gerbang.values.record import ApprovalRow, Batch, CallRow, CallState, RunState
 
 if TYPE_CHECKING:
     from gerbang.runtime.ticket import Ticket
 
-_LIFETIME_S = 86_400.0
-
-
-class Verdict(Struct, frozen=True, gc=False):
-    """What came of asking.
-
-    `row` is the call's row that holds the key instead (`taken`); `held` the row that the approval itself
-    put there. `arguments` is set when the person edited the call.
-    """
-
-    state: Literal["granted", "refused", "pending", "taken"]
-    approval_id: str | None = None
-    approval: ApprovalRow | None = None
-    held: CallRow | None = None
-    row: CallRow | None = None
-    by: str | None = None
-    error: CallError | None = None
-    arguments: dict[str, Any] | None = None
-    event_id: str = ""
-    edited_note: str = ""
-
-    def used(self, at: float) -> list[ApprovalRow]:
-        """Return the approval's row after its one use."""
-        if self.approval is None:
-            return []
-        state = advance(self.approval.state, ApprovalEvent.USE)
-        return [] if state is None else [replace(self.approval, state=state, decided_at=at)]
+LASTS_S: Final = 86_400.0
+"""How long a request and its grant stand when nothing says otherwise, in seconds."""
+_MOST_ANSWERS: Final = 4
 
 
 class Approvals:
     """Asks through `approver`; without one, requests wait in the store."""
 
-    def __init__(self, store: Store, clock: Clock, approver: ApproverLike | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        approver: ApproverLike | None,
+        *,
+        lasts_s: float = LASTS_S,
+        files: NamedFiles | None = None,
+    ) -> None:
         self._store = store
         self._clock = clock
-        self._approver = approver
+        self._questions = Questions(approver)
+        self._lasts_s = lasts_s
+        self._files = files or NamedFiles(None, {})
+        self._key = b""
 
-    def binding(self, session: RunSession, ticket: "Ticket") -> str:
-        """Return what an approval is bound to: who asks and what for, the run's taint, and what would run."""
-        call = ticket.call
-        bound = binding(
-            key=ticket.key,
-            arguments=call.canonical,
-            contract=call.contract.digest,
-            policy_version=ticket.decision.policy_version,
-        )
-        taint = "tainted" if session.memory.tainted else "clean"
-        return f"{_asker(session)}.{taint}.{bound}"
+    async def binding(self, session: RunSession, ticket: "Ticket") -> str:
+        """Return what an approval would be bound to now. Raises UnreadableFile."""
+        return (await self._terms(session, ticket)).bind(ticket.key, ticket.call.canonical)
 
-    @staticmethod
-    def approved_binding(verdict: Verdict) -> str | None:
-        """Return the digest of what the person approved: what they saw, or what they wrote."""
-        approval = verdict.approval
-        granted = approval is not None and approval.state == ApprovalState.GRANTED
-        return approval.binding if approval is not None and granted else None
+    async def bound(self, session: RunSession, ticket: "Ticket", verdict: Verdict) -> str | CallError:
+        """Return the binding of what would run now, or why the grant cannot be used for that."""
+        ballot = None if verdict.approval is None else opened(verdict.approval)
+        if ballot is None:
+            return stale("version")
+        try:
+            now = await self._terms(session, ticket)
+        except UnreadableFile as file:
+            return no_file(str(file.args[0]))
+        changed = difference(ballot.terms, now)
+        if changed is not None:
+            return stale(*changed)
+        duties = duties_of(ticket.decision.obligations)
+        code = ballot.lacks(duties)
+        if code:
+            return objected(code, verdict.by or "", duties)
+        return now.bind(ticket.key, ticket.call.canonical)
+
+    def told(self, session: RunSession, ticket: "Ticket", duties: Duties) -> None:
+        """Have it recorded, with the call, who is to be told of it; tell the channel that can."""
+        body = notified(session, ticket, duties, self._clock.now())
+        batch = session.batch()
+        batch.events.append(event("policy.notified", session.run_id, body))
+        session.carry = batch
+        self._questions.tell(body)
 
     async def obtain(
         self, session: RunSession, ticket: "Ticket", row: CallRow | None, waiting: Callable[[], None] | None
     ) -> Verdict:
         """Return the person's decision on the call. `row` is the planned call of an earlier request."""
+        self._key = self._key or await self._store.secret_key()
         if row is not None and row.approval_id is not None:
             approval = await self._store.approval(row.approval_id)
             if approval is None:
-                return Verdict("refused", held=row, error=refusals.stale())
+                return Verdict("refused", held=row, error=forged())
             return await self._earlier(session, ticket, row, approval)
-        held, approval, taken = await self._request(session, ticket)
+        try:
+            terms = await self._terms(session, ticket)
+        except UnreadableFile as file:
+            return Verdict("refused", error=no_file(str(file.args[0])))
+        held, approval, taken = await self._request(session, ticket, terms)
         if taken is not None:
             return Verdict("taken", row=taken)
         return await self._ask_now(session, ticket, held, approval, waiting)
+
+    async def _terms(self, session: RunSession, ticket: "Ticket") -> Terms:
+        """Return the circumstances of a call as they are now."""
+        call, decision = ticket.call, ticket.decision
+        return Terms(
+            asker=asker(session.principal, session.purpose),
+            run="" if session.nameless else session.run_id,
+            contract=call.contract.digest,
+            policy_version=decision.policy_version,
+            tainted=session.memory.tainted,
+            files=await self._files.of(call),
+            duties=decision.obligations,
+            masked=tuple(sorted(call.contract.sensitive)),
+            fingerprint=ticket.fingerprint,
+            risk=str(call.contract.risk),
+            step_id=step_name(call.proposal.step_id),
+            call_id=call.proposal.call_id,
+        )
 
     async def _earlier(
         self, session: RunSession, ticket: "Ticket", held: CallRow, approval: ApprovalRow
     ) -> Verdict:
         """Take up a request that was made before."""
-        if not approval.binding.startswith(f"{_asker(session)}."):  # somebody else's: theirs to use or lose
-            return Verdict("refused", approval.approval_id, error=refusals.stale())
+        ballot, named = opened(approval), approval.approval_id
+        if ballot is None:
+            return Verdict("refused", named, held=held, error=stale("version"))
+        if not is_genuine(approval, self._key) or approval.key != ticket.key:
+            return Verdict("refused", named, held=held, error=forged())
+        terms, now = ballot.terms, asker(session.principal, session.purpose)
+        if replace(terms.asker, delegated_by=()) != replace(now, delegated_by=()):
+            return Verdict("refused", named, error=stale("asker"))  # theirs to use or lose
         if approval.state in (ApprovalState.PENDING, ApprovalState.GRANTED) and (
             self._clock.now() >= approval.expires_at
         ):
-            await self._settle(session, ticket, approval, ApprovalEvent.TIME_OUT, "")
-            return Verdict("refused", approval.approval_id, approval, held, error=refusals.expired())
+            await self._settle(approval, ended(approval, ApprovalEvent.TIME_OUT, "", self._clock.now()))
+            return Verdict("refused", named, approval, held, error=refusals.expired())
+        if terms.run != ("" if session.nameless else session.run_id):
+            if approval.state == ApprovalState.PENDING:
+                return Verdict("pending", named, approval, held)
+            return Verdict("refused", named, error=stale("run"))
         if approval.state == ApprovalState.PENDING:
-            if self._approver is not None:
+            if self._questions.asked_at_once:
                 return await self._ask_now(session, ticket, held, approval, None)
-            return Verdict("pending", approval.approval_id, approval, held)
+            return Verdict("pending", named, approval, held)
         if approval.state == ApprovalState.GRANTED:
-            return self._granted(ticket, held, approval)
+            return granted(ballot, ticket, held, session.lang, self._key)
         row = await self._store.call(ticket.key)  # the one that we know may be of yesterday
         if row is not None and (row.state != CallState.PLANNED or row.approval_id != held.approval_id):
             return Verdict("taken", row=row)
-        refused = approval.state == ApprovalState.REFUSED
-        error = (
-            refusals.not_approved(approval.decided_by or "Somebody", approval.note)
-            if refused
-            else refusals.expired()
-        )
-        return Verdict("refused", approval.approval_id, approval, held, by=approval.decided_by, error=error)
-
-    def _granted(self, ticket: "Ticket", held: CallRow, approval: ApprovalRow) -> Verdict:
-        edited = None
-        note = ""
-        if approval.arguments != ticket.call.canonical:
-            edited = arguments_of(approval.arguments)
-            call = replace(ticket.call, arguments=edited, canonical=approval.arguments)
-            note = f"Note: {approval.decided_by} changed the call; it ran with {shown_input(call)}"
         return Verdict(
-            "granted",
-            approval.approval_id,
-            approval,
-            held,
-            by=approval.decided_by,
-            arguments=edited,
-            edited_note=note,
+            "refused", named, approval, held, by=approval.decided_by, error=refusals.decided_against(approval)
         )
 
     async def _request(
-        self, session: RunSession, ticket: "Ticket"
+        self, session: RunSession, ticket: "Ticket", terms: Terms
     ) -> tuple[CallRow, ApprovalRow, CallRow | None]:
         """Make a request durable; the call's key is held by a PLANNED row."""
         call, now = ticket.call, self._clock.now()
-        approval_id = f"apr_{secrets.token_hex(10)}"
+        duties = duties_of(terms.duties)
+        lasts_s = self._lasts_s if duties.lasts_s is None else min(self._lasts_s, duties.lasts_s)
         text = preview(call.contract, call.arguments, ticket.decision)
         text += f"\nAsked for: {visible(session.principal.user)} ({visible(session.principal.tenant)})"
         approval = ApprovalRow(
-            approval_id=approval_id,
+            approval_id=f"apr_{secrets.token_hex(10)}",
             run_id=session.run_id,
             key=ticket.key,
             tool=call.contract.name,
             tenant=session.principal.tenant,
             state=ApprovalState.PENDING,
-            binding=self.binding(session, ticket),
+            binding=terms.bind(ticket.key, call.canonical),
             preview=text,
             arguments=call.canonical,
             reasons=",".join(ticket.decision.reasons),
             created_at=now,
-            expires_at=now + _LIFETIME_S,
+            expires_at=now + lasts_s,
+            terms=written(terms),
         )
+        approval = sealed(approval, self._key)
         held = CallRow(
             key=ticket.key,
             run_id=session.run_id,
@@ -175,18 +195,18 @@ class Approvals:
             state=CallState.PLANNED,
             fingerprint=ticket.fingerprint,
             arguments=call.canonical,
-            approval_id=approval_id,
+            approval_id=approval.approval_id,
             updated_at=now,
         )
         batch = session.batch()
         batch.claims.append(held)
         batch.approvals.append(approval)
-        batch.events.append(self._event("approval.requested", session, ticket, approval, None))
+        batch.events.append(approval_event("requested", Ballot(approval, terms, ()), now))
         try:
             committed = await write(self._store, batch)
         except asyncio.CancelledError:
-            if await self._store.approval(approval_id) is not None:
-                await asyncio.shield(self._cancel(session, ticket, held, approval))
+            if await self._store.approval(approval.approval_id) is not None:
+                await asyncio.shield(self._cancel(held, approval))
             raise
         except StoreError:
             session.give_back(batch)
@@ -203,139 +223,117 @@ class Approvals:
         approval: ApprovalRow,
         waiting: Callable[[], None] | None,
     ) -> Verdict:
-        session.emit(_needed(ticket, approval))
+        needed = ApprovalNeeded(
+            ticket.call.proposal.call_id, approval.tool, approval.approval_id, approval.preview
+        )
+        session.emit(needed)
         if session.watched:
             await asyncio.sleep(0)  # whoever watches sees the question before it is asked
-        if self._approver is None:
-            return Verdict("pending", approval.approval_id, approval, held)
-        if waiting is not None:
+        if waiting is not None and self._questions.asked_at_once:
             waiting()
-        answer = await self._answer(session, ticket, held, approval)
-        what, by, note, error, decided = self._weigh(ticket, approval, answer)
-        settled = await self._settle(session, ticket, decided, what, by, note)
-        if settled is None:  # somebody else decided meanwhile, or it expired: that stands
-            fresh = await self._store.approval(approval.approval_id)
-            return await self._earlier(session, ticket, held, fresh or approval)
-        if error is not None:
-            return Verdict("refused", approval.approval_id, settled, held, by=by or None, error=error)
-        return self._granted(ticket, held, settled)
+        for _ in range(_MOST_ANSWERS):
+            ballot = opened(approval)
+            assert ballot is not None  # noqa: S101 - we made it, or have opened it before
+            try:
+                answer, named = await self._questions.ask(session, ballot)
+            except asyncio.CancelledError:
+                await asyncio.shield(self._cancel(held, approval))
+                raise
+            after, by, error = self._weigh(ticket, ballot, answer, named)
+            if after is None:
+                return await self._waits(session, approval, held)
+            settled = await self._settle(approval, after, by, "" if error is None else error.error_code)
+            if settled is None:  # somebody else decided meanwhile, or it expired: that stands
+                fresh = await self._store.approval(approval.approval_id)
+                return await self._earlier(session, ticket, held, fresh or approval)
+            user = None if by is None else by.user
+            if error is not None:
+                return Verdict("refused", approval.approval_id, settled, held, by=user, error=error)
+            approval = settled
+            if approval.state == ApprovalState.GRANTED:
+                final = opened(approval)
+                assert final is not None  # noqa: S101 - as above
+                return granted(final, ticket, held, session.lang, self._key)
+        return await self._waits(session, approval, held)
+
+    async def _waits(self, session: RunSession, approval: ApprovalRow, held: CallRow) -> Verdict:
+        """Leave the request to whoever decides it later. A run of one call then waits with it."""
+        if session.closing is not None:
+            run = replace(session.closing, state=RunState.PENDING_APPROVAL, updated_at=self._clock.now())
+            await write(self._store, Batch(runs=[run]))
+        return Verdict("pending", approval.approval_id, approval, held)
 
     def _weigh(
-        self, ticket: "Ticket", approval: ApprovalRow, answer: ApprovalAnswer | CallError
-    ) -> tuple[ApprovalEvent, str, str, CallError | None, ApprovalRow]:
-        """Turn an answer into what happens to the request: event, by whom, note, error, and the row."""
-        refuse = ApprovalEvent.REFUSE
-        if self._clock.now() >= approval.expires_at:
-            return ApprovalEvent.TIME_OUT, "", "", refusals.expired(), approval
+        self, ticket: "Ticket", ballot: Ballot, answer: ApprovalAnswer | CallError, named: bool
+    ) -> tuple[ApprovalRow | None, Principal | None, CallError | None]:
+        """Turn an answer into the request after it, by whom, and the error. No row: it goes on waiting."""
+        row, now = ballot.row, self._clock.now()
+        if now >= row.expires_at:
+            return ended(row, ApprovalEvent.TIME_OUT, "", now), None, refusals.expired()
         if isinstance(answer, CallError):
-            return refuse, "", answer.error_code, answer, approval
-        by = answer.by.user
+            return ballot.refuse(None, answer.error_code, now, answer.error_code), None, answer
+        by, reason = answer.by, said_text(answer.reason)
+        if answer.verdict == "wait":
+            return None, None, None
         if answer.verdict == "unavailable":
-            return refuse, by, answer.reason, refusals.nobody_to_ask(), approval
+            error = refusals.nobody_to_ask()
+            return ballot.refuse(by, reason, now, error.error_code), by, error
         if answer.verdict != "approve":
-            reason = said_text(answer.reason)
-            return refuse, by, reason, refusals.not_approved(said_text(by), reason), approval
-        if answer.arguments is None:
-            return ApprovalEvent.APPROVE, by, answer.reason, None, approval
-        if not_json(answer.arguments):
-            failed = refusals.approver_failed()
-            return refuse, by, failed.error_code, failed, approval
-        edited = edit(approval, ticket.entry, answer.arguments, ticket.decision.policy_version)
+            return ballot.refuse(by, reason, now), by, refusals.not_approved(said_text(by.user), reason)
+        edited: Edited | CallError | None = None
+        if answer.arguments is not None:
+            if not_json(answer.arguments):
+                edited = refusals.approver_failed()
+            else:
+                edited = edit(row, ballot.terms, ticket.entry, answer.arguments)
         if isinstance(edited, CallError):
-            return refuse, by, edited.error_code, edited, approval
-        return ApprovalEvent.APPROVE, by, answer.reason, None, edited
-
-    async def _answer(
-        self, session: RunSession, ticket: "Ticket", held: CallRow, approval: ApprovalRow
-    ) -> ApprovalAnswer | CallError:
-        call = ticket.call
-        request = ApprovalRequest(
-            approval_id=approval.approval_id,
-            run_id=session.run_id,
-            tool=call.contract.name,
-            risk=str(call.contract.risk),
-            arguments=arguments_of(call.canonical),  # a copy: what runs is not theirs to change
-            preview=approval.preview,
-            reasons=ticket.decision.reasons,
-            principal=session.principal,
-        )
-        ask: Any = getattr(self._approver, "ask", self._approver)
-        try:
-            said = ask(request)
-            if inspect.isawaitable(said):
-                said = await said
-        except asyncio.CancelledError:
-            await asyncio.shield(self._cancel(session, ticket, held, approval))
-            raise
-        except Exception:  # an approver that fails has not approved
-            return refusals.approver_failed()
-        if said is True:
-            return ApprovalAnswer("approve", session.principal)
-        if said is False:
-            return ApprovalAnswer("refuse", session.principal)
-        return said if is_answer(said) else refusals.approver_failed()
+            return ballot.refuse(by, edited.error_code, now, edited.error_code), by, edited
+        after = ballot.agree(by, reason, now, named=named, edited=edited)
+        if not isinstance(after, CallError):
+            return after, by, None
+        if after.error_code in SOMEBODY_ELSE and ballot.votes:
+            return None, None, None
+        return ballot.refuse(by, after.error_code, now, after.error_code), by, after
 
     async def _settle(
-        self,
-        session: RunSession,
-        ticket: "Ticket",
-        approval: ApprovalRow,
-        what: ApprovalEvent,
-        by: str,
-        note: str = "",
+        self, before: ApprovalRow, after: ApprovalRow, by: Principal | None = None, code: str = ""
     ) -> ApprovalRow | None:
-        """Record what happened to the request. None when it is no longer in the state that we knew."""
-        decided = decide_row(approval, what, by or None, note, self._clock.now())
-        kind = f"approval.{decided.state}"
+        """Record what happened to the request. None when it is no longer as we knew it."""
+        after = sealed(after, self._key)
+        ballot = opened(after)
+        assert ballot is not None  # noqa: S101 - it was opened before
+        kind = "voted" if after.state == ApprovalState.PENDING else str(after.state)
         batch = Batch(
-            approvals=[decided],
-            events=[self._event(kind, session, ticket, decided, by or None)],
-            expects={approval.approval_id: approval.state},
+            approvals=[after],
+            events=[approval_event(kind, ballot, self._clock.now(), by, code=code)],
+            expects={before.approval_id: before.seal},
         )
         committed = await write(self._store, batch)
-        return decided if committed.stale is None else None
+        if committed.stale is not None:
+            return None
+        if ballot.duties.notify:
+            self._questions.tell(batch.events[0])
+        return after
 
-    async def _cancel(
-        self, session: RunSession, ticket: "Ticket", held: CallRow, approval: ApprovalRow
-    ) -> None:
+    async def _cancel(self, held: CallRow, approval: ApprovalRow) -> None:
         """Withdraw a request whose run was cancelled; the call's key is free again."""
-        now = self._clock.now()
-        withdrawn = decide_row(approval, ApprovalEvent.CANCEL, None, "", now)
+        batch = withdrawal(approval, held, self._key, self._clock.now(), "the run was cancelled")
+        await write(self._store, batch)
+
+
+def withdrawal(
+    approval: ApprovalRow, held: CallRow | None, key: bytes, now: float, note: str, by: Any = None
+) -> Batch:
+    """Return what withdraws a request: its row, its call's row, which gives the key free, and the event.
+
+    Raises UsageError when it is decided already.
+    """
+    after = sealed(ended(approval, ApprovalEvent.CANCEL, note, now), key)
+    ballot = opened(after)
+    batch = Batch(approvals=[after], expects={approval.approval_id: approval.seal or approval.state})
+    if ballot is not None:
+        batch.events.append(approval_event("cancelled", ballot, now, by))
+    if held is not None and held.approval_id == approval.approval_id and held.state == CallState.PLANNED:
         state = ledger.advance(CallState.PLANNED, LedgerEvent.CANCEL)
-        await write(
-            self._store,
-            Batch(
-                approvals=[withdrawn],
-                expects={approval.approval_id: approval.state},
-                calls=[replace(held, state=state, updated_at=now)],
-                events=[self._event("approval.cancelled", session, ticket, withdrawn, None)],
-            ),
-        )
-
-    def _event(
-        self, kind: str, session: RunSession, ticket: "Ticket", approval: ApprovalRow, by: str | None
-    ) -> Any:
-        body = refused_body(
-            session.principal,
-            ticket.call.proposal,
-            approval_id=approval.approval_id,
-            approver=by,
-            risk_class=str(ticket.call.contract.risk),
-            reasons=ticket.decision.reasons,
-            state=approval.state,
-            started_at=approval.created_at,
-            finished_at=self._clock.now(),
-        )
-        return event(kind, session.run_id, body)
-
-
-def _asker(session: RunSession) -> str:
-    """Return a digest of who asks and what for: an approval is for them alone."""
-    who = session.principal
-    return digest(["asker", who.user, who.tenant, who.agent, session.purpose]).removeprefix("sha256:")
-
-
-def _needed(ticket: "Ticket", approval: ApprovalRow) -> Any:
-    return ApprovalNeeded(
-        ticket.call.proposal.call_id, ticket.call.contract.name, approval.approval_id, approval.preview
-    )
+        batch.calls.append(replace(held, state=state, updated_at=now))
+    return batch

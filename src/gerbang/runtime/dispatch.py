@@ -14,13 +14,13 @@ from gerbang.ledger.retry import next_step, wait_ms
 from gerbang.ports import Clock
 from gerbang.runtime import refusals
 from gerbang.runtime.admission import Admission
-from gerbang.runtime.approvals import Verdict
 from gerbang.runtime.breaker import Breakers
 from gerbang.runtime.executor import Execution, Executor
 from gerbang.runtime.records import Records
 from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Refusal, Ticket
+from gerbang.runtime.verdict import Verdict
 from gerbang.values import CallError, Outcome, Result, ValidCall
 from gerbang.values.record import CallRow, RunState
 

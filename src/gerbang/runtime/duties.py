@@ -25,6 +25,7 @@ def duties_of(obligations: Iterable[str]) -> Duties:
         redact=frozenset(_values(found, "redact")),
         notify=_values(found, "notify"),
         lasts_s=min(lasting, default=None),
+        dry_run="dry_run" in names,
     )
 
 

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from gerbang.approval.grant import AuthorisedCall, authorise
 from gerbang.contract.check import check
 from gerbang.errors import PolicyError, UsageError
-from gerbang.policy.obligations import read_obligations
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.admission import Admission
-from gerbang.runtime.approvals import Approvals, Verdict
+from gerbang.runtime.approvals import Approvals
 from gerbang.runtime.dispatch import Dispatch, Stopped
+from gerbang.runtime.duties import duties_of, redacted
 from gerbang.runtime.events import Decided, DryRun
 from gerbang.runtime.lost import Lost
 from gerbang.runtime.present import show_error
@@ -27,6 +27,7 @@ from gerbang.runtime.requests import arguments_of
 from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Refusal, Ticket
+from gerbang.runtime.verdict import Verdict
 from gerbang.values import CallContext, CallError, Decision, Proposal, Result
 from gerbang.values.record import CallRow, CallState
 
@@ -121,11 +122,16 @@ class Gate:
         """See to the duties that come with a decision. A result: the call is answered by it."""
         proposal, decision = ticket.call.proposal, ticket.decision
         try:
-            duties = {duty.name for duty in read_obligations(decision.obligations)}
+            duties = duties_of(decision.obligations)
         except PolicyError:  # what nobody knows cannot be honoured
             unknown = replace(decision, decision="deny", reasons=("POLICY_ERROR", *decision.reasons))
             return await self._refuse(session, proposal, refusals.denied(unknown), decision=unknown)
-        if "dry_run" not in duties or decision.decision != "allow":
+        redacted(ticket, duties)
+        if decision.decision != "allow":
+            return None
+        if duties.notify:
+            self._approvals.told(session, ticket, duties)
+        if not duties.dry_run:
             return None
         text = await self._preview(ticket)
         result = Result(
@@ -186,20 +192,23 @@ class Gate:
             return self._pending(session, ticket, verdict)
         if verdict.state == "refused":
             assert verdict.error is not None  # noqa: S101 - a refusal always says why
-            session.budget.refuse_again(ticket.fingerprint, verdict.error)
+            if verdict.error.error_code != "APPROVAL_STALE":  # which may be asked for anew
+                session.budget.refuse_again(ticket.fingerprint, verdict.error)
             return await self._refuse(session, ticket.call.proposal, verdict.error, ticket, verdict)
         return await self._use(session, ticket, verdict)
 
     async def _use(self, session: RunSession, ticket: Ticket, verdict: Verdict) -> Result:
         """Run an approved call. Layers 2 to 5 are asked again now; an edited call passes all of them."""
         proposal = ticket.call.proposal
+        if verdict.error is not None:
+            return await self._refuse(session, proposal, verdict.error, ticket, verdict)
         if verdict.arguments is not None:
             proposal = replace(proposal, arguments=verdict.arguments, fault=None, repaired=False)
             call = check(ticket.entry, proposal)
             if isinstance(call, CallError):
                 return await self._refuse(session, proposal, call, ticket, verdict)
             edited = self.admission.ticket(session, ticket.entry, call, None)
-            edited.key = ticket.key
+            edited.key, edited.fingerprint, edited.decision = ticket.key, ticket.fingerprint, ticket.decision
             ticket = edited
         else:  # run what was bound, not an object that others held while a person thought
             call = replace(ticket.call, arguments=arguments_of(ticket.call.canonical))
@@ -209,12 +218,15 @@ class Gate:
             ticket.decision = again.decision or Decision("deny", (again.error.error_code,), None, "")
             return await self._refuse(session, proposal, again.error, ticket, verdict)
         ticket = again.of(again.call, replace(again.decision, decision="ask"))
-        bound = self._approvals.binding(session, ticket)
+        redacted(ticket, duties_of(ticket.decision.obligations))
+        bound = await self._approvals.bound(session, ticket, verdict)
+        if isinstance(bound, CallError):
+            return await self._refuse(session, ticket.call.proposal, bound, ticket, verdict)
         grant = authorise(
             ticket.call,
             ticket.decision,
             self._context(session, ticket),
-            approved_binding=self._approvals.approved_binding(verdict),
+            approved_binding=verdict.binding,
             binding=bound,
         )
         if grant is None:
@@ -316,6 +328,7 @@ class Gate:
     ) -> Result:
         """Give the error as the call's one result, with its record."""
         decision = decision if ticket is None else ticket.decision
+        note = f"{verdict.edited_note}\n" if verdict is not None and verdict.edited_note else ""
         result = Result(
             status="error",
             tool=proposal.name if ticket is None else ticket.call.contract.name,
@@ -323,7 +336,7 @@ class Gate:
             step_id=proposal.step_id,
             call_id=proposal.call_id,
             error=error,
-            for_model=show_error(error, proposal.name, session.profile, session.texts),
+            for_model=note + show_error(error, proposal.name, session.profile, session.texts),
             approval_id=None if verdict is None else verdict.approval_id,
             decision=decision,
         )

@@ -114,7 +114,7 @@ class Lost:
             ticket.decision,
             self._gate.context(session, ticket),
             approved_binding=approved,
-            binding=self._approvals.binding(session, ticket),
+            binding=await self._approvals.binding(session, ticket),
             attempt=row.attempt + 1,
         )
         if grant is None:

@@ -20,14 +20,14 @@ from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.process import process_name
 from gerbang.runtime.session import RunSession
-from gerbang.runtime.writing import write
+from gerbang.runtime.writing import holder_of, without_approvals, write
 from gerbang.taint.label import label
 from gerbang.values import CallError, Outcome, Proposal, Result, Taint
 from gerbang.values.record import Batch, CallRow, CallState, Committed, RunState
 
 if TYPE_CHECKING:
-    from gerbang.runtime.approvals import Verdict
     from gerbang.runtime.ticket import Ticket
+    from gerbang.runtime.verdict import Verdict
 
 _STATUS: dict[str, CallStatus] = {"SUCCEEDED": "ok", "FAILED": "error", "UNCERTAIN": "uncertain"}
 _ERRORS = msgspec.json.Encoder()
@@ -99,7 +99,7 @@ class Records:
         else:
             batch.calls.append(row)
         if verdict is not None:
-            batch.approvals.extend(verdict.used(at))
+            verdict.use(batch, at)
         batch.stops = (*ticket.plan.stops, session.stop)
         batch.lease = session.lease
         if ticket.plan.limits or ticket.plan.rate is not None:
@@ -125,6 +125,8 @@ class Records:
                 ticket.number = session.memory.history.note_started(ticket.plan.info, row.step_id)
         else:
             session.give_back(batch)
+            if committed.stale is not None:  # the approval was used: by this very call, perhaps
+                committed = await holder_of(self._store, ticket.key, committed)
         return row, committed
 
     def restored(self, session: RunSession, proposal: Proposal, row: CallRow) -> Result:
@@ -258,6 +260,8 @@ class Records:
                 committed = await self._store.commit(batch)
             else:
                 committed = await write(self._store, batch)
+            if committed.stale is not None:  # its approval was used meanwhile; the refusal stands without
+                committed = await write(self._store, without_approvals(batch))
         except StoreError:
             session.give_back(batch)
             raise
@@ -314,6 +318,7 @@ class Records:
         batch = session.batch()
         if verdict is not None:
             facts |= {"approval_id": verdict.approval_id, "approver": verdict.by}
+            verdict.give_up(batch, now, error)
             if verdict.held is not None:  # the key was held for the approval; it is free again
                 state = advance(CallState.PLANNED, LedgerEvent.REFUSE)
                 batch.calls.append(

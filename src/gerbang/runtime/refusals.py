@@ -4,11 +4,13 @@ from typing import Final
 
 from msgspec import UNSET
 
+from gerbang.approval.votes import read_votes
 from gerbang.limits import MAX_CALLS_PER_ANSWER, MAX_CODE_TEXT
 from gerbang.parse.faults import why_of
 from gerbang.values import CallError, Decision
-from gerbang.values.record import FREE_STATES, CallState, Committed, Limited
+from gerbang.values.record import FREE_STATES, ApprovalRow, CallState, Committed, Limited
 from gerbang.values.sentences import said
+from gerbang.values.sentences_en import ERRORS
 
 FREE: Final = FREE_STATES
 """Ledger states in which a key may be used again."""
@@ -66,6 +68,17 @@ def stale() -> CallError:
     return said("approval_denied", "APPROVAL_STALE")
 
 
+def decided_against(approval: ApprovalRow) -> CallError:
+    """Return the error for a request that was decided against: by a person, by time, by the runtime."""
+    if approval.state != "refused":
+        return expired()
+    votes = read_votes(approval.votes) or ()
+    code = votes[-1].code if votes else ""
+    if code in ERRORS:
+        return said("approval_denied", code, {"by": approval.decided_by or "Somebody"})
+    return not_approved(approval.decided_by or "Somebody", approval.note)
+
+
 def key_reused() -> CallError:
     """Return the error for a key that belongs to another call."""
     return said("conflict", "KEY_REUSED", recoverable=True)
@@ -114,6 +127,8 @@ def not_committed(committed: Committed) -> CallError:
         return killed()
     if committed.limited is not None:
         return limited(committed.limited)
+    if committed.stale is not None:
+        return said("approval_denied", "APPROVAL_STALE", entry="APPROVAL_STALE/used")
     return taken_over()
 
 

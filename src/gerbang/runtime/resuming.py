@@ -5,6 +5,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from gerbang.approval.machine import ApprovalState
+from gerbang.approval.terms import read_terms
+from gerbang.approval.votes import read_votes
 from gerbang.errors import UsageError
 from gerbang.parse import arguments_from_json
 from gerbang.policy.history import STATUSES
@@ -30,6 +33,7 @@ _OVER = frozenset(
         CallState.REFUSED,
     }
 )
+_PAGE = 200
 RESUMABLE = frozenset({RunState.RUNNING, RunState.PENDING_APPROVAL})
 """States of a run that can be gone on with."""
 
@@ -114,11 +118,23 @@ async def remember(store: Store, session: RunSession, memory: RunMemory) -> None
         )
         if good and trust_of(entry.contract.risk) == "external":
             memory.tainted = True
-    for approval in await store.approvals(run_id=session.run_id, state="refused"):
-        held = await store.call(approval.key)
-        if held is not None:
-            error = refusals.not_approved(approval.decided_by or "Somebody", approval.note)
-            memory.budget.refuse_again(held.fingerprint, error)
+    await remember_refusals(store, session.run_id, memory)
+
+
+async def remember_refusals(store: Store, run_id: str, memory: RunMemory) -> None:
+    """Have a run know which calls people decided against: they are not asked about again."""
+    for state in (ApprovalState.REFUSED, ApprovalState.EXPIRED):
+        before: str | None = None
+        while True:
+            page = await store.approvals(run_id=run_id, state=state, before=before, limit=_PAGE)
+            for approval in page:
+                terms, votes = read_terms(approval.terms), read_votes(approval.votes) or ()
+                lapsed = state == ApprovalState.EXPIRED and votes and votes[-1].code
+                if terms is not None and not lapsed:  # else something else than its time ended it
+                    memory.budget.refuse_again(terms.fingerprint, refusals.decided_against(approval))
+            if len(page) < _PAGE:
+                break
+            before = page[-1].approval_id
 
 
 def _calls(kept: KeptAnswer) -> tuple[KeptCall, ...]:

@@ -42,10 +42,11 @@ class RunSession:
 
     `memory` is shared by the sessions of one run. `carry` holds rows that must be
     durable before the next effect; they travel in the same commit. `closing` is the row of a run that
-    consists of one call and ends with it. `ended` are the results of the answer's
-    calls, by call id, as soon as they are recorded. `emit` receives agent events. `roles` and `scopes` are
-    the actor's, sorted for the record; `stop` is the tenant's kill switch, `lease` the run and the fencing number under which it is driven (None: nobody else
-    could), `lease_until` the monotonic time from which on nothing may be sent under it.
+    consists of one call and ends with it; `nameless` tells that its caller named none. `ended` are the
+    results of the answer's calls, by call id, as soon as they are recorded. `emit` receives agent events.
+    `roles` and `scopes` are the actor's, sorted for the record; `stop` is the tenant's kill switch, `lease`
+    the run and the fencing number under which it is driven (None: nobody else could), `lease_until` the
+    monotonic time from which on nothing may be sent under it.
     """
 
     __slots__ = (
@@ -60,6 +61,7 @@ class RunSession:
         "lease",
         "lease_until",
         "memory",
+        "nameless",
         "principal",
         "profile",
         "purpose",
@@ -103,6 +105,7 @@ class RunSession:
         self.lease_until = float("inf")
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
+        self.nameless = False
         self.ended: dict[str, Result] = {}
 
     def batch(self) -> Batch:

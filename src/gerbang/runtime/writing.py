@@ -2,8 +2,10 @@
 
 import asyncio
 
+from msgspec.structs import replace
+
 from gerbang.ports import Store
-from gerbang.values.record import Batch, Committed
+from gerbang.values.record import FREE_STATES, Batch, CallState, Committed
 
 
 async def write(store: Store, batch: Batch) -> Committed:
@@ -26,3 +28,16 @@ async def write(store: Store, batch: Batch) -> Committed:
     if interrupted is not None:
         raise interrupted
     return committed
+
+
+async def holder_of(store: Store, key: str, committed: Committed) -> Committed:
+    """Return a refused commit with the row that holds the key, where a call that was made does."""
+    row = await store.call(key)
+    made = row is not None and row.state != CallState.PLANNED and row.state not in FREE_STATES
+    return replace(committed, taken=row) if made else committed
+
+
+def without_approvals(batch: Batch) -> Batch:
+    """Return the batch without what it says of approvals."""
+    events = [event for event in batch.events if not event.kind.startswith("approval.")]
+    return replace(batch, approvals=[], expects={}, events=events)

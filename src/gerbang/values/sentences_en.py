@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from gerbang.values.approvals_en import APPROVALS
 from gerbang.values.sentence import Sentence
 
 ERRORS: Final[dict[str, Sentence]] = {
@@ -376,5 +377,6 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Tell the user; another tool may still work.",
         "The tool failed inside.",
     ),
+    **APPROVALS,
 }
 """By error code, or code and variant; by error type where the code is a policy's own."""

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from gerbang.values.approvals_id import APPROVALS
 from gerbang.values.sentence import Sentence
 
 _FINISH: Final = "Selesaikan dengan yang sudah diketahui, dan sebutkan apa yang kurang."
@@ -378,4 +379,5 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Beri tahu pengguna; tool lain mungkin masih berfungsi.",
         "Tool gagal di dalam.",
     ),
+    **APPROVALS,
 }

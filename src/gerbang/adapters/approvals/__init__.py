@@ -1,0 +1,1 @@
+"""Ways to reach people who approve, and to read the files that an approval is tied to."""

@@ -1,0 +1,155 @@
+"""What the record says of a request for approval: who, when, of what, and what stood against it."""
+
+from msgspec import Struct
+
+from gerbang.approval.votes import Duties
+from gerbang.audit.redact import redact
+from gerbang.runtime.ballot import Ballot
+from gerbang.runtime.bodies import event, shown_input, step_name
+from gerbang.runtime.changes import changes
+from gerbang.runtime.requests import arguments_of
+from gerbang.runtime.session import RunSession
+from gerbang.runtime.ticket import Ticket
+from gerbang.values import Principal
+from gerbang.values.record import NewEvent
+
+APPROVAL_RUN = "approvals"
+"""The chain of events of attempts to decide requests that do not exist."""
+
+
+class ApprovalChanged(Struct, frozen=True, gc=False, omit_defaults=True):
+    """Something happened to a request. `approver` said it, with the authority of `approver_for`.
+
+    `votes` of `needed` people have agreed. `changes` says what was changed in the call, masked. `why` is what
+    stands against the use of a grant, `notify` who is to be told.
+    """
+
+    run_id: str
+    step_id: str
+    agent_id: str | None
+    tool_name: str
+    call_id: str
+    approval_id: str
+    state: str = ""
+    risk_class: str = ""
+    reasons: tuple[str, ...] = ()
+    policy_version: str = ""
+    contract: str = ""
+    approver: str | None = None
+    approver_tenant: str = ""
+    approver_roles: tuple[str, ...] = ()
+    approver_agent: str | None = None
+    approver_for: tuple[str, ...] = ()
+    votes: int = 0
+    needed: int = 1
+    changes: tuple[str, ...] = ()
+    checked: bool = True
+    tainted: bool = False
+    files: tuple[str, ...] = ()
+    obligations: tuple[str, ...] = ()
+    notify: tuple[str, ...] = ()
+    error_code: str = ""
+    why: str = ""
+    started_at: float = 0.0
+    finished_at: float = 0.0
+
+
+def approval_event(
+    kind: str, ballot: Ballot, at: float, by: Principal | None = None, *, code: str = "", why: str = ""
+) -> NewEvent:
+    """Return the event `approval.KIND` about a request as it is now."""
+    row, terms, duties = ballot.row, ballot.terms, ballot.duties
+    editor = ballot.editor
+    changed: tuple[str, ...] = ()
+    if editor is not None:
+        before, after = arguments_of(ballot.asked_for), arguments_of(row.arguments)
+        changed = tuple(changes(before, after, terms.masked))
+    body = ApprovalChanged(
+        run_id=row.run_id,
+        step_id=terms.step_id,
+        agent_id=terms.asker.agent,
+        tool_name=redact(row.tool),
+        call_id=terms.call_id,
+        approval_id=row.approval_id,
+        state=str(row.state),
+        risk_class=terms.risk,
+        reasons=tuple(reason for reason in row.reasons.split(",") if reason),
+        policy_version=terms.policy_version,
+        contract=terms.contract,
+        approver=None if by is None else by.user,
+        approver_tenant="" if by is None else by.tenant,
+        approver_roles=() if by is None else tuple(sorted(by.roles)),
+        approver_agent=None if by is None else by.agent,
+        approver_for=() if by is None else tuple(by.delegated_by),
+        votes=len(ballot.agreed),
+        needed=duties.needed,
+        changes=changed,
+        checked=editor is None or editor.checked,
+        tainted=terms.tainted,
+        files=tuple(sorted(terms.files)),
+        obligations=terms.duties,
+        notify=duties.notify,
+        error_code=code,
+        why=why,
+        started_at=row.created_at,
+        finished_at=at,
+    )
+    return event(f"approval.{kind}", row.run_id, body)
+
+
+class Notified(Struct, frozen=True, gc=False, omit_defaults=True):
+    """A call was allowed that somebody is to be told of."""
+
+    run_id: str
+    step_id: str
+    agent_id: str | None
+    tool_name: str
+    call_id: str
+    notify: tuple[str, ...]
+    user: str
+    tenant: str
+    risk_class: str
+    reasons: tuple[str, ...]
+    rule: str | None
+    policy_version: str
+    input_redacted: str
+    finished_at: float
+
+
+def notified(session: RunSession, ticket: Ticket, duties: Duties, at: float) -> Notified:
+    """Return what those who are to be told may know of a call."""
+    call, decision, who = ticket.call, ticket.decision, session.principal
+    return Notified(
+        session.run_id,
+        step_name(call.proposal.step_id),
+        who.agent,
+        call.contract.name,
+        call.proposal.call_id,
+        duties.notify,
+        who.user,
+        who.tenant,
+        str(call.contract.risk),
+        decision.reasons,
+        decision.rule,
+        decision.policy_version,
+        shown_input(call),
+        at,
+    )
+
+
+class Attempt(Struct, frozen=True, gc=False):
+    """Somebody tried to decide a request that there is not."""
+
+    run_id: str
+    approval_id: str
+    approver: str
+    approver_tenant: str
+    what: str
+    error_code: str
+    finished_at: float
+
+
+def attempt_event(approval_id: str, by: Principal, what: str, code: str, at: float) -> NewEvent:
+    """Return the event of an attempt to decide what there is not."""
+    body = Attempt(APPROVAL_RUN, redact(str(approval_id)[:80]), by.user, by.tenant, what, code, at)
+    return event("approval.attempted", APPROVAL_RUN, body)

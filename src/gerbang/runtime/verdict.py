@@ -1,0 +1,118 @@
+"""What came of asking a person, on its way to the executor."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gerbang.approval.machine import ApprovalEvent, ApprovalState, advance
+from gerbang.approval.seal import sealed
+from gerbang.approval.votes import Vote, read_votes, written
+from gerbang.runtime.approval_record import approval_event
+from gerbang.runtime.ballot import Ballot, opened
+from gerbang.runtime.changes import changes
+from gerbang.runtime.changes import note as note_of
+from gerbang.runtime.requests import arguments_of, edit
+from gerbang.values import CallError
+from gerbang.values.record import ApprovalRow, Batch, CallRow
+
+if TYPE_CHECKING:
+    from gerbang.runtime.ticket import Ticket
+
+
+def _as_it_is(row: ApprovalRow) -> ApprovalRow:
+    return row
+
+
+class Verdict(Struct, frozen=True, gc=False):
+    """What came of asking.
+
+    `row` is the call's row that holds the key instead (`taken`); `held` the row that the approval itself
+    put there. `binding` is what was approved, `arguments` is set when the person edited the call, and
+    `edited_note` tells the model of it. `seal` seals the approval's row when it changes.
+    """
+
+    state: Literal["granted", "refused", "pending", "taken"]
+    approval_id: str | None = None
+    approval: ApprovalRow | None = None
+    held: CallRow | None = None
+    row: CallRow | None = None
+    by: str | None = None
+    error: CallError | None = None
+    arguments: dict[str, Any] | None = None
+    event_id: str = ""
+    edited_note: str = ""
+    binding: str | None = None
+    seal: Callable[[ApprovalRow], ApprovalRow] = _as_it_is
+
+    def use(self, batch: Batch, at: float) -> None:
+        """Put the one use of the grant into the batch that uses it."""
+        approval = self.approval
+        state = None if approval is None else advance(approval.state, ApprovalEvent.USE)
+        if approval is not None and state is not None:
+            batch.approvals.append(self.seal(replace(approval, state=state, decided_at=at)))
+            batch.expects[approval.approval_id] = approval.seal or approval.state
+
+    def give_up(self, batch: Batch, at: float, error: CallError) -> None:
+        """Put the end of a grant that cannot be used into the batch that says why."""
+        approval = self.approval
+        if approval is None or approval.state != ApprovalState.GRANTED or self.state != "granted":
+            return
+        why = error.said or error.error_code
+        state = advance(approval.state, ApprovalEvent.TIME_OUT)
+        said = Vote("", "refuse", at, code=error.error_code, note=why)
+        votes = written((*(read_votes(approval.votes) or ()), said))
+        note = f"{why}: {error.message}"[:500]
+        after = self.seal(replace(approval, state=state, votes=votes, note=note))
+        ballot = opened(after)
+        batch.approvals.append(after)
+        batch.expects[approval.approval_id] = approval.seal or approval.state
+        if ballot is not None:
+            batch.events.append(approval_event("expired", ballot, at, code=error.error_code, why=why))
+
+
+def granted(ballot: Ballot, ticket: "Ticket", held: CallRow, lang: str, key: bytes) -> Verdict:
+    """Return the verdict of a grant. Arguments that a person wrote without the contract are checked now."""
+    row, editor = ballot.row, ballot.editor
+    named = row.approval_id
+    bound = row.binding
+    if bound != ballot.terms.bind(row.key, row.arguments):
+        bound = ""  # no call has this binding
+    if row.arguments == ticket.call.canonical:
+        return Verdict(
+            "granted",
+            named,
+            row,
+            held,
+            by=row.decided_by,
+            binding=bound,
+            seal=lambda changed: sealed(changed, key),
+        )
+    arguments = arguments_of(row.arguments)
+    if editor is not None and not editor.checked:
+        asked = replace(row, arguments=ballot.asked_for)
+        checked = edit(asked, ballot.terms, ticket.entry, arguments)
+        if isinstance(checked, CallError):
+            return Verdict(
+                "granted",
+                named,
+                row,
+                held,
+                by=row.decided_by,
+                error=checked,
+                seal=lambda changed: sealed(changed, key),
+            )
+        bound, arguments = checked.row.binding, arguments_of(checked.row.arguments)
+    lines = changes(arguments_of(ballot.asked_for), arguments, ticket.call.contract.sensitive, lang)
+    return Verdict(
+        "granted",
+        named,
+        row,
+        held,
+        by=row.decided_by,
+        arguments=arguments,
+        edited_note=note_of(editor.user if editor else row.decided_by or "", lines, lang),
+        binding=bound,
+        seal=lambda changed: sealed(changed, key),
+    )
