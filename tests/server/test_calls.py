@@ -168,6 +168,13 @@ def test_a_decision_runs_and_records_nothing(plain: Server) -> None:
         body = {"tool": "mail.send.v1", "arguments": {"to": "a@example.org", "text": "x"}, "run_id": "dry"}
         status, decision = await client.post("/v1/decisions", body)
         assert (status, decision["decision"]) == (200, "ask")
+        body.pop("run_id")
+        status, decision = await client.post("/v1/decisions", body)
+        assert (status, decision["decision"]) == (200, "ask")
+        assert "a@example.org" in decision["preview"]
+        wrong = {"tool": "mail.send.v1", "arguments": {}}
+        status, decision = await client.post("/v1/decisions", wrong)
+        assert (decision["decision"], decision["error"]["error_code"]) == ("deny", "MISSING_FIELD")
         status, decision = await client.post("/v1/decisions", {"tool": "no.such.v1"})
         assert (status, decision["decision"], decision["reasons"]) == (200, "deny", ["TOOL_UNKNOWN"])
         status, _ = await client.get("/v1/audit/dry")

@@ -1,6 +1,8 @@
 """`/v1/calls`: one gated call. `/v1/decisions`: what would happen, and why; nothing runs."""
 
+import asyncio
 import re
+from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
@@ -12,6 +14,7 @@ from gerbang.server.operation import Answer, Exchange, Operation, Parameter, Rou
 from gerbang.server.problems import bad_request, not_found, of_result, problem
 from gerbang.server.replies import Reply, json_reply
 from gerbang.server.schemas import DecisionView, ResultView
+from gerbang.values import CallError, Decision
 
 
 def _nothing() -> msgspec.Raw:
@@ -52,7 +55,10 @@ class CallBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DecisionBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """A call that is only decided on; fields as in a call."""
+    """A call that is only decided on; fields as in a call.
+
+    With `run_id` the run's history counts; without, everything that the call would look up is looked up.
+    """
 
     SCHEMAS: ClassVar[dict[str, Any]] = {"step_id": _STEP, "arguments": _OBJECT}
 
@@ -106,19 +112,25 @@ async def decide(exchange: Exchange) -> Reply:
     if arguments is None:
         code, message = fault or ("CALL_NOT_JSON", "The arguments are no JSON object.")
         raise bad_request(message, "Send one JSON object.", code)
+    place: dict[str, Any] = {"principal": who, "purpose": asked.purpose, "intent": asked.intent}
     try:
-        decision = toolset.gateway.decide(
-            asked.tool,
-            arguments,
-            principal=who,
-            run_id=asked.run_id,
-            step_id=_step(asked.step_id),
-            purpose=asked.purpose,
-            intent=asked.intent,
-        )
+        if asked.run_id is None:
+            dry = await toolset.gateway.dry_run(asked.tool, arguments, **place)
+            return json_reply(_decided(asked.tool, dry.decision, dry.error, dry.preview))
+        decide_now = partial(toolset.gateway.decide, asked.tool, arguments, run_id=asked.run_id, **place)
+        step = _step(asked.step_id)
+        if hasattr(toolset.gateway.policy, "decide_async"):  # its sync twin waits for another process
+            decision = await asyncio.to_thread(decide_now, step_id=step)
+        else:
+            decision = decide_now(step_id=step)
     except UsageError as error:
         raise _of_usage(error, asked.run_id) from None
-    return json_reply({"tool": asked.tool, **decision.as_dict()})
+    return json_reply(_decided(asked.tool, decision, None, ""))
+
+
+def _decided(tool: str, decision: Decision, error: CallError | None, preview: str) -> dict[str, Any]:
+    said = None if error is None else error.as_dict()
+    return {"tool": tool, **decision.as_dict(), "error": said, "preview": preview}
 
 
 def _arguments(raw: msgspec.Raw) -> str:
@@ -237,6 +249,9 @@ GROUP: Final = RouteGroup(
                         "reasons": ["CLASS_DEFAULT"],
                         "rule": None,
                         "policy_version": "sha256:…",
+                        "obligations": [],
+                        "error": None,
+                        "preview": "",
                     },
                 ),
             ),

@@ -30,23 +30,20 @@ class ErrorView(Struct, frozen=True, omit_defaults=True):
     available: list[str] | None = None
 
 
-class DecisionOf(Struct, frozen=True):
-    """A decision of the policy."""
-
-    decision: Literal["allow", "ask", "deny"]
-    reasons: list[str]
-    rule: str | None
-    policy_version: str
-
-
 class DecisionView(Struct, frozen=True):
-    """What would happen to a call. `reasons` are codes."""
+    """What would happen to a call. `reasons` are codes, `error` what its result would be, if it is one.
+
+    `preview` is what an approver would be shown.
+    """
 
     tool: str
     decision: Literal["allow", "ask", "deny"]
     reasons: list[str]
     rule: str | None
     policy_version: str
+    obligations: list[str]
+    error: ErrorView | None
+    preview: str
 
 
 class ResultView(Struct, frozen=True):
