@@ -38,13 +38,11 @@ class Switches:
             Batch(kills=(kill,), events=[_turned("switch.killed", target, by, kill.reason, at)])
         )
 
-    def revive(self, target: str, by: Principal) -> "asyncio.Future[None]":
+    def revive(self, target: str, by: Principal, reason: str = "") -> "asyncio.Future[None]":
         """Turn a switch off, here as soon as it is off on record."""
         _check(target)
-        batch = Batch(
-            revives=(target,), events=[_turned("switch.revived", target, by, "", self._clock.now())]
-        )
-        return self._write(batch)
+        turned = _turned("switch.revived", target, by, str(reason)[:500], self._clock.now())
+        return self._write(Batch(revives=(target,), events=[turned]))
 
     def policy_turned(self, kind: str, old: str, new: str) -> None:
         """Record that the policy was swapped, or that a bad one was not. Called by the policy itself."""
