@@ -101,13 +101,15 @@ DEFINITION: Final[dict[str, Any]] = {
                 "type": "object",
             },
             "url": _text("With {argument} placeholders in its path and query.", _URL),
-            "method": _text("Any verb; POST if left out.", "^[A-Za-z]+$"),
+            "method": {"type": "string", "description": "Any verb; POST if left out."},
             "headers": {
                 "description": "With {argument} placeholders in the values.",
                 "type": "object",
-                "additionalProperties": {"type": "string"},
+                "propertyNames": {"pattern": "^[A-Za-z][A-Za-z0-9-]*$"},
+                "additionalProperties": {"type": "string", "pattern": "^[!-~]*$"},
             },
         },
+        "additionalProperties": False,
     },
 }
 _LAMP: Final = [
@@ -148,7 +150,7 @@ GROUP: Final = RouteGroup(
             "that it began with. Definitions name no secrets, and no private addresses, unless the key has "
             "the right `admin`.",
             body=DEFINITION,
-            body_about="A JSON array of tools.",
+            body_about="A JSON array of tools. Fields of contracts, such as `risk`, are taken as well.",
             examples={"lamp": {"summary": "One tool", "value": _LAMP}},
             answers=(Answer(200, "The definitions that are active now", ActiveTools, _ANSWER),),
             problems=(400, 401, 403, 413, 429, 500, 503),

@@ -59,7 +59,7 @@ def serve(
         application,
         http=http,
         ws=socket_class,
-        loop="uvloop",
+        loop="auto",
         lifespan="on",
         log_config=None,
         access_log=False,
