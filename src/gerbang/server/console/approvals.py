@@ -50,7 +50,7 @@ async def inbox(visit: Visit) -> Reply:
 async def shown(visit: Visit) -> Reply:
     """Show one request."""
     row = await own(visit, visit.query(id=short).get("id", ""))
-    return visit.page("approval.html", card=await card(visit, row))
+    return visit.page("approval.html", card=await card(visit, row), may_audit=visit.caller.may("audit"))
 
 
 async def approve(visit: Visit) -> Reply:

@@ -7,14 +7,23 @@ from urllib.parse import quote
 
 from gerbang.errors import GerbangError
 from gerbang.server import problems
-from gerbang.server.console import approvals, login, pages, runs
+from gerbang.server.console import approvals, audit, figures, login, pages, policy, runs, switches, tools
 from gerbang.server.console.session import COOKIE, Sessions, caller_of, cookies, set_cookie
 from gerbang.server.console.visit import Page, Visit, lang_of, preferred, read_form
 from gerbang.server.operation import Exchange, Handler, Operation, RouteGroup
 from gerbang.server.problems import Problem, not_found, problem, wait
 from gerbang.server.replies import Reply
 
-PAGES: Final[tuple[Page, ...]] = (*login.PAGES, *approvals.PAGES, *runs.PAGES)
+PAGES: Final[tuple[Page, ...]] = (
+    *login.PAGES,
+    *approvals.PAGES,
+    *runs.PAGES,
+    *tools.PAGES,
+    *policy.PAGES,
+    *audit.PAGES,
+    *figures.PAGES,
+    *switches.PAGES,
+)
 _LANG: Final = "gerbang_lang"
 _YEAR_S: Final = 365 * 86_400
 

@@ -177,6 +177,126 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
         "The run is {state}: there is nothing to resume.",
         "Proses ini {state}: tidak ada yang dapat dilanjutkan.",
     ),
+    # tools
+    "tool": ("Tool", "Alat"),
+    "risk": ("Risk class", "Kelas risiko"),
+    "findings": ("Findings", "Temuan"),
+    "findings_none": ("The design review finds nothing.", "Tinjauan rancangan tidak menemukan apa pun."),
+    "search": ("Search", "Cari"),
+    "level": ("Findings of level", "Temuan tingkat"),
+    "tools_total": ("{count} tools", "{count} alat"),
+    "held": (
+        "These wait until their definition is approved: {tools}.",
+        "Ini menunggu sampai definisinya disetujui: {tools}.",
+    ),
+    "about": ("What it does", "Yang dilakukannya"),
+    "parameters": ("Arguments (JSON Schema)", "Argumen (JSON Schema)"),
+    "returns": ("Result (JSON Schema)", "Hasil (JSON Schema)"),
+    "contract": ("The rest of the contract", "Bagian kontrak lainnya"),
+    "explain_this": ("Explain the policy's decision", "Jelaskan keputusan kebijakan"),
+    # policy
+    "policy_help": (
+        "Says what would be decided on a call, by which rule, and why the other rules do not count. "
+        "Nothing runs and nothing is recorded. The run's history, budgets and looked-up facts are left out.",
+        "Mengatakan apa yang akan diputuskan tentang sebuah panggilan, oleh aturan mana, dan mengapa aturan "
+        "lain tidak berlaku. Tidak ada yang dijalankan atau dicatat. Riwayat, anggaran, dan fakta yang "
+        "dicari tidak disertakan.",
+    ),
+    "policy_version": ("Policy in force: {version}", "Kebijakan yang berlaku: {version}"),
+    "purpose": ("Purpose", "Tujuan"),
+    "tainted_box": ("The run has read something from outside", "Proses telah membaca sesuatu dari luar"),
+    "explain": ("Explain", "Jelaskan"),
+    "decided_for": ("Decided for {user} of {tenant}", "Diputuskan untuk {user} dari {tenant}"),
+    "whole_gate": ("What the whole gate says", "Yang dikatakan seluruh gerbang"),
+    "rules_alone": ("What the policy says", "Yang dikatakan kebijakan"),
+    "by_default": (
+        "No rule matches: the default of {risk} decides.",
+        "Tidak ada aturan yang cocok: bawaan {risk} memutuskan.",
+    ),
+    "floor": (
+        "The floor {code} asks although nothing else does.",
+        "Batas bawah {code} bertanya walau tidak ada yang lain.",
+    ),
+    "why": ("Why", "Mengapa"),
+    "role_decided": ("decided", "memutuskan"),
+    "role_matched": ("matched too", "cocok juga"),
+    "role_not": ("does not match", "tidak cocok"),
+    "role_error": ("failed; the call is denied", "gagal; panggilan ditolak"),
+    "wants": ("{condition} wants {want}", "{condition} menghendaki {want}"),
+    "it_is": ("it is {got}", "nilainya {got}"),
+    "there_is_none": ("there is none", "tidak ada"),
+    "no_rules": (
+        "This policy is not made of rules that can be listed here.",
+        "Kebijakan ini tidak terdiri atas aturan yang dapat didaftar di sini.",
+    ),
+    # audit
+    "kind": ("Kind of event", "Jenis peristiwa"),
+    "words": ("Words", "Kata"),
+    "chain": ("Chain", "Rantai"),
+    "chain_whole": ("whole, {events} events", "utuh, {events} peristiwa"),
+    "chain_broken": ("broken at event {at}", "putus pada peristiwa {at}"),
+    "chain_note": (
+        "A whole chain shows that nothing was changed, removed, reordered or inserted up to its head. A tail "
+        "that was cut off is seen only by comparing the head with one kept elsewhere.",
+        "Rantai yang utuh menunjukkan bahwa tidak ada yang diubah, dihapus, dipindah, atau disisipkan sampai "
+        "kepalanya. Ekor yang terpotong hanya terlihat dengan membandingkan kepala yang disimpan di tempat "
+        "lain.",
+    ),
+    "head": ("Head", "Kepala"),
+    "looked": (
+        "Looked at {runs} runs with {events} events.",
+        "Diperiksa {runs} proses dengan {events} peristiwa.",
+    ),
+    "search_on": ("Search on in older runs", "Cari lagi di proses yang lebih lama"),
+    "event": ("Event", "Peristiwa"),
+    "time": ("Time (UTC)", "Waktu (UTC)"),
+    "facts": ("What it says", "Isinya"),
+    "switch_chain": ("Events of kill switches and the policy", "Peristiwa sakelar darurat dan kebijakan"),
+    # figures
+    "period": ("Period", "Jangka waktu"),
+    "chart_calls": ("Calls, and calls that ended in an error", "Panggilan, dan yang berakhir dengan galat"),
+    "chart_latency": ("Latency of calls in ms", "Lama panggilan dalam ms"),
+    "chart_cost": ("Cost in cost units", "Biaya dalam satuan biaya"),
+    "errors": ("Errors", "Galat"),
+    "half": ("half are quicker", "separuh lebih cepat"),
+    "most": ("95 of 100 are quicker", "95 dari 100 lebih cepat"),
+    "cost": ("Cost", "Biaya"),
+    "as_table": ("As a table", "Sebagai tabel"),
+    "chart_empty": ("Nothing in this period.", "Tidak ada dalam jangka waktu ini."),
+    "per_tool": ("By tool", "Menurut alat"),
+    "figures_from": (
+        "From the records of the newest {runs} runs; {calls} calls in this period.",
+        "Dari catatan {runs} proses terbaru; {calls} panggilan dalam jangka waktu ini.",
+    ),
+    "figures_cut": (
+        "There are more runs than are looked at here: older calls are missing.",
+        "Ada lebih banyak proses daripada yang diperiksa: panggilan lama tidak ikut.",
+    ),
+    # kill switches
+    "switches_help": (
+        "A switch that is on beats every policy, at once and in every process that shares these records.",
+        "Sakelar yang menyala mengalahkan setiap kebijakan, seketika dan di setiap proses yang berbagi "
+        "catatan ini.",
+    ),
+    "switches_none": ("No switch is on.", "Tidak ada sakelar yang menyala."),
+    "switch_on": ("Turn a switch on", "Nyalakan sakelar"),
+    "target": ("Switch", "Sakelar"),
+    "since": ("Since", "Sejak"),
+    "who": ("By", "Oleh"),
+    "kind_tool": ("a tool", "satu alat"),
+    "kind_group": ("a group of tools", "satu kelompok alat"),
+    "kind_tenant": ("a tenant", "satu penyewa"),
+    "kind_all": ("everything", "semuanya"),
+    "stops": ("What it stops", "Yang dihentikan"),
+    "name": ("Name", "Nama"),
+    "kill": ("Stop it", "Hentikan"),
+    "revive": ("Let it run again", "Izinkan lagi"),
+    "done_killed": ("The switch is on.", "Sakelar menyala."),
+    "done_revived": ("The switch is off.", "Sakelar mati."),
+    "reason_needed": (
+        "A reason of 1 to {limit} characters is needed; it goes on record.",
+        "Diperlukan alasan 1 sampai {limit} karakter; alasan itu dicatat.",
+    ),
 }
 
 

@@ -100,6 +100,7 @@ class Visit:
                 "known": self.known is not None,
                 "csrf": "" if self.session is None else self.sessions.token(self.session),
                 "here": scope["path"],
+                "rules_all": self.rules_all,
                 "lang_links": self._lang_links(),
                 **values,
             },
