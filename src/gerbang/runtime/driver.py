@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -47,6 +48,7 @@ from gerbang.values.record import RunState
 
 _ENCODER = msgspec.json.Encoder()
 _RESERVE_TOKENS = 1_024
+TOO_LONG: Final = "The conversation is larger than the model's context window."
 _NOTHING = parse.Offered(None)
 
 
@@ -157,7 +159,7 @@ class RunDriver:
         if self._transcript.shortened != before:
             session.emit(Notice("CONTEXT_SHORTENED", "Older tool results were shortened to fit the context."))
         if not fits:
-            self._detail = "The conversation is larger than the model's context window."
+            self._detail = TOO_LONG
             return ModelFailed()
         sampling = settings.sampling
         choice, specs = chosen(sampling, self._specs, first=state.answers == 0)

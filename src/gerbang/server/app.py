@@ -130,7 +130,9 @@ class Application:
     async def _fail(self, found: Problem, scope: Scope, receive: Receive, answer: "_Answering") -> None:
         if answer.status:  # the head has gone out: all that can be done is to end
             return
-        await problem_reply(found)(scope, receive, answer)
+        known = self._routes.find(scope["path"])
+        reply = problem_reply if known is None else next(iter(known[0].values())).failed
+        await reply(found)(scope, receive, answer)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()

@@ -1,6 +1,17 @@
 """All groups of routes that this version has. A further part of the server adds its group here."""
 
-from gerbang.server import api_tools, approvals, audit, calls, documents, health, runs, tools, websocket
+from gerbang.server import (
+    api_tools,
+    approvals,
+    audit,
+    calls,
+    documents,
+    health,
+    openai_api,
+    runs,
+    tools,
+    websocket,
+)
 from gerbang.server.console import group as console
 from gerbang.server.operation import RouteGroup
 
@@ -12,6 +23,7 @@ def default_groups() -> list[RouteGroup]:
         runs.GROUP,
         approvals.GROUP,
         audit.GROUP,
+        openai_api.GROUP,
         tools.GROUP,
         api_tools.GROUP,
         websocket.GROUP,

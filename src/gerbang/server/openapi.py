@@ -143,7 +143,13 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
-    answers = {str(answer.status): _answer(answer) for answer in operation.answers}
+    answers: dict[str, Any] = {}
+    for answer in operation.answers:  # one status may have several types of content
+        said, known = _answer(answer), answers.get(str(answer.status))
+        if known is None:
+            answers[str(answer.status)] = said
+        else:
+            known["content"] |= said["content"]
     problem = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(name="ProblemView")}}}
     for status in sorted({*operation.problems, *_EVERYWHERE}):
         answers[str(status)] = {"description": _PROBLEMS[status], "content": problem}

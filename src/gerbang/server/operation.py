@@ -13,7 +13,8 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Scope
 
 from gerbang.server.identity import Caller
-from gerbang.server.problems import bad_request, problem
+from gerbang.server.problems import Problem, bad_request, problem
+from gerbang.server.replies import problem_reply
 
 if TYPE_CHECKING:
     from gerbang.server.service import Service
@@ -44,7 +45,8 @@ class Parameter(Struct, frozen=True):
 class Operation(Struct, frozen=True):
     """A method of a path. `right` is what the caller needs; None: anybody may, without saying who they are.
 
-    `body` is the type of the JSON body, with `examples` of it; `problems` the statuses of its errors.
+    `body` is the type of the JSON body, with `examples` of it; `problems` the statuses of its errors, which
+    `failed` makes into answers.
     """
 
     method: str
@@ -61,6 +63,7 @@ class Operation(Struct, frozen=True):
     answers: tuple[Answer, ...] = ()
     problems: tuple[int, ...] = ()
     hidden: bool = False
+    failed: Callable[[Problem], ASGIApp] = problem_reply
 
 
 class RouteGroup(Struct, frozen=True):

@@ -64,13 +64,13 @@ class EventStream:
             await send({"type": "http.response.body", "body": b""})
             return
         sending = asyncio.ensure_future(self._send(send))
-        gone = asyncio.ensure_future(_gone(receive))
+        leaving = asyncio.ensure_future(gone(receive))
         try:
-            await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            gone.cancel()
+            leaving.cancel()
             sending.cancel()
-            await asyncio.wait((sending, gone))
+            await asyncio.wait((sending, leaving))
         if not sending.cancelled() and not isinstance(sending.exception(), TimeoutError):
             sending.result()  # what went wrong inside is told as always
 
@@ -82,7 +82,7 @@ class EventStream:
         await send({"type": "http.response.body", "body": b""})
 
 
-async def _gone(receive: Receive) -> None:
+async def gone(receive: Receive) -> None:
     """Wait until the client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass

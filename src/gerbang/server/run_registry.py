@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from typing import Any, Final
 
 from gerbang.compose.agent import Agent
+from gerbang.compose.client_tools import Client
 from gerbang.compose.events import (
     AnswerDelta,
     ApprovalNeeded,
@@ -57,19 +58,31 @@ class RunRegistry:
         intent: str | None = None,
         history: Sequence[Message] = (),
         conversation: str | None = None,
+        client: Client | None = None,
+        profile: str | None = None,
+        heard: Callable[[Any], None] | None = None,
     ) -> LiveRun:
-        """Start a run in the background. Raises Problem when there is no model, or no room for it."""
+        """Start a run in the background. Raises Problem when there is no model, or no room for it.
+
+        With `client` the history ends with what is answered. `heard` gets each event of the run, and what
+        the run raises, at the same time as its log does.
+        """
         agent = self._ready(toolset)
+        if profile is not None:
+            agent = agent.like(profile)
         live = self._new(new_run_id(), principal, prompt, conversation)
         toolset.hold()
         events: Any = agent.stream(
-            prompt,
+            prompt if client is None else None,
             principal=principal,
             purpose=purpose,
             intent=intent,
             history=history,
             run_id=live.run_id,
+            client=client,
         )
+        if heard is not None:
+            events = _heard(events, heard)
         live.task = asyncio.create_task(self._drive(live, toolset, events))
         return live
 
@@ -171,6 +184,20 @@ class RunRegistry:
         if run_id in self._finished:
             self._finished.remove(run_id)
             self._runs.pop(run_id, None)
+
+
+async def _heard(events: AsyncGenerator[Any], heard: Callable[[Any], None]) -> AsyncGenerator[Any]:
+    """Pass a run's events on, telling each to `heard`, and an error too."""
+    try:
+        async with contextlib.aclosing(events):
+            async for event in events:
+                heard(event)
+                yield event
+    except GeneratorExit:  # after the last event nobody asks for more
+        raise
+    except BaseException as error:
+        heard(error)
+        raise
 
 
 async def _tell(live: LiveRun, events: AsyncIterator[Any]) -> tuple[str, str]:
