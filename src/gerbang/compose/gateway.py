@@ -146,7 +146,9 @@ class Gateway(Controls):
             hours=self._hours,
         )
         watched = self._plans.watched(self._toolbox.contracts)
-        records = Records(self.store, self.clock, watched, history=admission.asks_history)
+        records = Records(
+            self.store, self.clock, watched, history=admission.asks_history, taint=admission.asks_taint
+        )
         self._gate = Gate(
             admission=admission,
             dispatch=Dispatch(

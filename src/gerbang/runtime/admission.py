@@ -6,7 +6,7 @@ nothing of the kind and are admitted without waiting.
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from gerbang.contract.authorise import authorised, named_resources, owner_of
 from gerbang.contract.catalogue import Entry
@@ -15,13 +15,21 @@ from gerbang.contract.risk_facts import WorkingHours, risk_facts
 from gerbang.contract.semantic import ReadAsked, SemanticFacts, unavailable
 from gerbang.ledger.keys import Fingerprints, caller_key, natural_key, runtime_key
 from gerbang.policy.floors import floored
-from gerbang.policy.input import NO_BUDGET, BudgetFacts, PolicyInput, ResourceFacts
+from gerbang.policy.input import (
+    NO_BUDGET,
+    ArgumentTaint,
+    BudgetFacts,
+    PolicyInput,
+    Provenance,
+    ResourceFacts,
+)
 from gerbang.ports import Clock, Policy
 from gerbang.runtime import refusals
 from gerbang.runtime.lookups import Lookups, Recorded, Unknown
 from gerbang.runtime.plan import Plan, Plans
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Refusal, Ticket
+from gerbang.taint.provenance import of_arguments
 from gerbang.values import CallError, Decision, Proposal, ValidCall
 
 _VERDICTS = frozenset({"allow", "ask", "deny"})
@@ -68,6 +76,7 @@ class Admission:
         if asks is not None and "facts" not in asks:
             self._needs = None
         self.asks_history = asks is None or "history" in asks
+        self.asks_taint = asks is None or "taint" in asks
         self._asks_budget = asks is None or "budget" in asks
 
     @property
@@ -285,6 +294,7 @@ class Admission:
                 plan.info.risk_facts, contract.risk, call.arguments, now, self._hours, proposal.repaired
             ),
             history=memory.history,
+            taint=_NOTHING if not self.asks_taint else _sources(session, call),
             budget=NO_BUDGET if not self._asks_budget else _budget(session, self._clock.monotonic()),
         )
 
@@ -340,6 +350,15 @@ def _resources(session: RunSession, ticket: Ticket, found: Found | None) -> tupl
         )
         for argument, kind, name in named_resources(contract, ticket.call.arguments)
     )
+
+
+def _sources(session: RunSession, call: ValidCall) -> dict[str, ArgumentTaint]:
+    control = call.contract.control
+    found = of_arguments(session.memory.known, call.arguments, call.arguments)
+    return {
+        name: ArgumentTaint(cast(Provenance, source.provenance), source.tools, source.trust, name in control)
+        for name, source in found.items()
+    }
 
 
 def _budget(session: RunSession, now: float) -> BudgetFacts:

@@ -96,6 +96,7 @@ class RunDriver:
         """Run to the end and return the result. Raises StoreError; CancelledError after recording it."""
         self._transcript = self._conversation(messages)
         self._used_ids = {call.id for message in messages for call in message.tool_calls}
+        self._hear(messages)
         self._record.begin(messages, prompt, self._clients)
         return await self._loop(Started())
 
@@ -110,6 +111,7 @@ class RunDriver:
             row = progress.rows.get(proposal.ordinal)
             if row is not None and is_over(row):
                 session.ended[proposal.call_id] = self._gate.restored(session, proposal, row)
+        self._hear(progress.messages)
         self._record.begin_again(progress, len(session.ended))
         calls = len(self._proposals)
         return await self._loop(Resumed(progress.answers, calls, progress.final))
@@ -135,6 +137,13 @@ class RunDriver:
             raise
         assert isinstance(command, Finish)  # noqa: S101 - the loop ends with it
         return await self._finish(command.state, state)
+
+    def _hear(self, messages: Sequence[Message]) -> None:
+        """Learn what the user has said, for the question where a value came from."""
+        if self._gate.admission.asks_taint:
+            for message in messages:
+                if message.role == "user":
+                    self._session.memory.known.say(message.content)
 
     def _conversation(self, messages: list[Message]) -> Transcript:
         return Transcript(

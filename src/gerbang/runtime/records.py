@@ -44,8 +44,15 @@ class Records:
     """Turns the street's steps into rows and events. Validators ask about results of `watched` tools."""
 
     def __init__(
-        self, store: Store, clock: Clock, watched: Container[str] = (), *, history: bool = True
+        self,
+        store: Store,
+        clock: Clock,
+        watched: Container[str] = (),
+        *,
+        history: bool = True,
+        taint: bool = True,
     ) -> None:
+        self._taint = taint  # nor of where values came from
         self._history = history  # a policy that never asks for past calls need not be told of them
         self._store = store
         self._clock = clock
@@ -227,6 +234,8 @@ class Records:
             decision=ticket.decision,
         )
         result = await self.ending(session, batch, result)
+        if self._taint and taint is not None:
+            session.memory.known.hear(contract.name, taint.trust_level, outcome.value)
         if error is None and ticket.entry.contract.name in self._watched:
             session.memory.seen.append(
                 SeenCall(contract.name, row.call_id, result.event_id, call.arguments, now)

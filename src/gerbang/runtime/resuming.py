@@ -116,8 +116,10 @@ async def remember(store: Store, session: RunSession, memory: RunMemory) -> None
         memory.history.note_finished(
             number, facts, STATUSES[1] if good else STATUSES[3] if lost else STATUSES[2]
         )
-        if good and trust_of(entry.contract.risk) == "external":
-            memory.tainted = True
+        trust = trust_of(entry.contract.risk)
+        if good:
+            memory.tainted = memory.tainted or trust == "external"
+            memory.known.hear(row.tool, trust, _value(row.result))
     await remember_refusals(store, session.run_id, memory)
 
 
@@ -135,6 +137,13 @@ async def remember_refusals(store: Store, run_id: str, memory: RunMemory) -> Non
             if len(page) < _PAGE:
                 break
             before = page[-1].approval_id
+
+
+def _value(stored: bytes) -> Any:
+    try:
+        return msgspec.json.decode(stored)
+    except msgspec.MsgspecError:
+        return None
 
 
 def _calls(kept: KeptAnswer) -> tuple[KeptCall, ...]:

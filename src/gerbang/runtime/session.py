@@ -10,6 +10,7 @@ from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile
 from gerbang.loop.texts import Texts
 from gerbang.policy.history import History
+from gerbang.taint.provenance import Provenance
 from gerbang.values import Principal, Result
 from gerbang.values.record import Batch, RunRow
 
@@ -25,15 +26,17 @@ class RunMemory:
 
     `row` is the run's own row for as long as no commit has written it. `history` is what policy sees of past
     calls, `seen` what validators do: the newest calls that succeeded, for each tool that one of them watches.
+    `known` tells where the values of arguments came from, when the policy asks for that.
     """
 
-    __slots__ = ("budget", "history", "row", "seen", "tainted")
+    __slots__ = ("budget", "history", "known", "row", "seen", "tainted")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.tainted = False
         self.row: RunRow | None = None
         self.history = History()
+        self.known = Provenance()
         self.seen: deque[SeenCall] = deque(maxlen=_SEEN)
 
 
