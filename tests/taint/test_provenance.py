@@ -52,11 +52,11 @@ def test_where_a_value_came_from(value: Any, want: str, tools: tuple[str, ...]) 
     assert (source.provenance, source.tools) == (want, tools)
 
 
-HOSTILE: list[Any] = ["x" * 200_000, ["yyyy"] * 20_000, {"a": {"b": [{}] * 9_000}}, "\x00\u202e" * 999, 1e300]
+HOSTILE: list[Any] = [
     "x" * 200_000,
     ["yyyy"] * 20_000,
     {"a": {"b": [{}] * 9_000}},
-    "\x00\u202e" * 9_999,
+    "\x00\u202e" * 999,
     1e300,
 ]
 
