@@ -4,6 +4,7 @@ import gc
 import logging
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Final
@@ -35,6 +36,14 @@ def check_binding(settings: ServerSettings, open_to_all: bool) -> None:
         )
     if (settings.tls_certificate is None) != (settings.tls_key is None):
         raise ConfigError("TLS needs both --tls-certificate and --tls-key.")
+    if settings.tls_certificate is not None:
+        try:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(settings.tls_certificate, settings.tls_key)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(
+                f"The certificate or key for TLS cannot be used: {error.strerror or error}. Check them."
+            ) from None
 
 
 def build(service: Service, groups: Sequence[RouteGroup] | None = None) -> Application:
