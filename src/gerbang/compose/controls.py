@@ -4,9 +4,12 @@ import asyncio
 from typing import Any
 
 from gerbang.compose.people import People
+from gerbang.compose.recovery import Recovered, Recovery
 from gerbang.compose.toolbox import Toolbox
-from gerbang.ports import Clock, Policy, Store
+from gerbang.errors import UsageError
+from gerbang.ports import Clock, Policy, Secrets, Store
 from gerbang.runtime.gate import Gate
+from gerbang.runtime.leases import Leases
 from gerbang.runtime.switches import Switches
 from gerbang.values import LOCAL, Principal
 from gerbang.values.record import ApprovalRow, Kill
@@ -21,6 +24,8 @@ class Controls:
     _toolbox: Toolbox
     _people: People
     _switches: Switches
+    secrets: Secrets
+    leases: Leases
 
     @property
     def gate(self) -> Gate:
@@ -63,6 +68,36 @@ class Controls:
         _ = self.gate
         return await self._people.cancel(approval_id, by, str(reason))
 
+    async def reply(self, body: bytes, signature: str, *, secret: str = "webhook_secret") -> ApprovalRow:  # noqa: S107
+        """Take an answer that came back from a webhook: its exact bytes, and the header `Gerbang-Signature`.
+
+        `secret` names the secret that both sides hold; whoever has it is believed who they say decides.
+        Raises UsageError for a reply that is not signed with it, is older than five minutes, or cannot be
+        carried out.
+        """
+        from gerbang.adapters.approvals.signing import verify_reply
+
+        _ = self.gate
+        value = self.secrets.get(secret)
+        if not value:
+            raise UsageError(f"The secret {secret!r} that replies are signed with is not there.")
+        said = verify_reply(body, signature, value, now=self.clock.now())
+        by = Principal(said.user, said.tenant, roles=said.roles)
+        if said.verdict == "refuse":
+            return await self._people.refuse(said.approval_id, by, said.reason)
+        return await self._people.approve(said.approval_id, by, said.arguments, said.reason)
+
+    async def recover(self, *, limit: int = 1_000) -> list[Recovered]:
+        """See to runs that were cut off when their process died.
+
+        A run of a single call ends as `cancelled`: a call of it that was sent is made out by its probe, or
+        left UNCERTAIN for a person, and one that waits for an approval goes on waiting. The run of an agent
+        is left as it is and named `running` in the answer: `Agent.resume` goes on with it. What somebody
+        still works on is left alone, and not in the answer.
+        """
+        recovery = Recovery(self.gate, self.store, self.clock, self.leases, self._toolbox)
+        return await recovery.all(limit)
+
     def kill(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
         """Turn a kill switch on: `all`, `tool:NAME`, `group:NAME` or `tenant:NAME`. It beats every policy.
 
@@ -73,9 +108,7 @@ class Controls:
         _ = self.gate
         return self._switches.kill(target, by or LOCAL, reason)
 
-    def revive(
-        self, target: str, *, by: Principal | None = None, reason: str = ""
-    ) -> "asyncio.Future[None]":
+    def revive(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
         """Turn a kill switch off again; the returned future is done when that is on record."""
         _ = self.gate
         return self._switches.revive(target, by or LOCAL, reason)

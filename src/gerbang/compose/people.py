@@ -85,7 +85,9 @@ class People:
             )
         key = await self._store.secret_key()
         if not is_genuine(row, key):
-            await self._tried(ballot, by, "APPROVAL_FORGED")
+            now = self._clock.now()
+            event = attempt_event(row.approval_id, by, what, "APPROVAL_FORGED", now, row.run_id)
+            await self._record(event)
             raise UsageError(f"Approval {row.approval_id} is not as it was issued; nothing was changed.")
         if row.state != ApprovalState.PENDING:
             await self._tried(ballot, by, "APPROVAL_DECIDED")

@@ -6,6 +6,7 @@ from typing import Final
 from gerbang.errors import UsageError
 from gerbang.loop.budget import Budget
 from gerbang.ports import Store
+from gerbang.runtime.resuming import remember_refusals
 from gerbang.runtime.session import RunMemory
 from gerbang.values import Principal, StepId
 from gerbang.values.record import CallState
@@ -37,10 +38,13 @@ class CallerRuns:
         if row is not None and (row.tenant, row.user) != owner:
             raise _foreign(run_id)
         done = [] if row is None else await store.calls(run_id)
+        refused = RunMemory(Budget())  # whoever has an own loop has own budgets
+        if row is not None:
+            await remember_refusals(store, run_id, refused)
         known = self._runs.get(run_id)  # somebody was faster meanwhile
         if known is not None:
             return self._owned(run_id, known, owner), False
-        memory = RunMemory(Budget())  # whoever has an own loop has own budgets
+        memory = refused
         memory.tainted = any(call.state == CallState.SUCCEEDED and reads_outside(call.tool) for call in done)
         while len(self._runs) >= _MAX_RUNS:
             self._runs.pop(next(iter(self._runs)))

@@ -138,7 +138,7 @@ def notified(session: RunSession, ticket: Ticket, duties: Duties, at: float) -> 
 
 
 class Attempt(Struct, frozen=True, gc=False):
-    """Somebody tried to decide a request that there is not."""
+    """Somebody tried to decide a request that there is not, or that was altered."""
 
     run_id: str
     approval_id: str
@@ -149,7 +149,9 @@ class Attempt(Struct, frozen=True, gc=False):
     finished_at: float
 
 
-def attempt_event(approval_id: str, by: Principal, what: str, code: str, at: float) -> NewEvent:
-    """Return the event of an attempt to decide what there is not."""
-    body = Attempt(APPROVAL_RUN, redact(str(approval_id)[:80]), by.user, by.tenant, what, code, at)
-    return event("approval.attempted", APPROVAL_RUN, body)
+def attempt_event(
+    approval_id: str, by: Principal, what: str, code: str, at: float, run_id: str = APPROVAL_RUN
+) -> NewEvent:
+    """Return the event of an attempt to decide what there is not, or what is not as it was issued."""
+    body = Attempt(run_id, redact(str(approval_id)[:80]), by.user, by.tenant, what, code, at)
+    return event("approval.attempted", run_id, body)

@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ from gerbang.runtime.requests import Edited, edit, not_json, said_text
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.verdict import Verdict, granted
 from gerbang.runtime.writing import write
-from gerbang.values import CallError, Principal
+from gerbang.values import CallError, Principal, ValidCall
 from gerbang.values.record import ApprovalRow, Batch, CallRow, CallState, RunState
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Approvals:
         self._lasts_s = lasts_s
         self._files = files or NamedFiles(None, {})
         self._key = b""
+        self.render: Callable[[ValidCall], Awaitable[str | None]] | None = None
 
     async def binding(self, session: RunSession, ticket: "Ticket") -> str:
         """Return what an approval would be bound to now. Raises UnreadableFile."""
@@ -168,6 +169,8 @@ class Approvals:
         duties = duties_of(terms.duties)
         lasts_s = self._lasts_s if duties.lasts_s is None else min(self._lasts_s, duties.lasts_s)
         text = preview(call.contract, call.arguments, ticket.decision)
+        own = None if self.render is None or duties.redact else await self.render(call)
+        text += "" if own is None else f"\nIt would: {visible(own)}"
         text += f"\nAsked for: {visible(session.principal.user)} ({visible(session.principal.tenant)})"
         approval = ApprovalRow(
             approval_id=f"apr_{secrets.token_hex(10)}",

@@ -52,10 +52,11 @@ class Gate:
         self._dispatcher = dispatch
         self._store = store
         self._approvals = approvals
+        approvals.render = dispatch.preview
         self._clock = clock
         self._records = records
         self._resolutions = Resolutions(records, clock)
-        self._lost = Lost(self, store, records, approvals, clock)
+        self.lost = Lost(self, store, records, approvals, clock)
         self._closing = False
         self._owners: dict[str, asyncio.Task[Any] | None] = {}
         self._inflight: dict[str, list[asyncio.Future[None]]] = {}
@@ -248,7 +249,7 @@ class Gate:
         if type(result) is Result:
             error, probe = result.error, ticket.call.contract.probe
             if probe is not None and error is not None and error.effect == "unknown":
-                return await self._lost.probe(session, ticket, result)
+                return await self.lost.probe(session, ticket, result)
             return result
         assert isinstance(result, Stopped)  # noqa: S101 - the other one
         if result.taken is not None:
@@ -294,13 +295,13 @@ class Gate:
         if row.state == CallState.PLANNED:
             return self._pending(session, ticket, Verdict("pending", row.approval_id))
         if row.state == CallState.DISPATCHED:
-            now = await self._lost.elsewhere(session, ticket, row)
+            now = await self.lost.elsewhere(session, ticket, row)
             if now.state != CallState.DISPATCHED:
                 return await self._settled(session, ticket, now)
-            return await self._lost.settle(session, ticket, now)
+            return await self.lost.settle(session, ticket, now)
         if row.state == CallState.UNCERTAIN and ticket.call.contract.probe is not None:
             unsure = await self._refuse(session, proposal, refusals.uncertain())
-            return await self._lost.probe(session, ticket, unsure)
+            return await self.lost.probe(session, ticket, unsure)
         return await self._refuse(session, proposal, refusals.uncertain())
 
     async def refuse(self, session: RunSession, ticket: Ticket, error: CallError) -> Result:

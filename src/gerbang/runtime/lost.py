@@ -59,6 +59,12 @@ class Lost:
             row = await self._store.call(ticket.key) or row
         return row
 
+    async def is_running(self, row: CallRow, timeout_s: float) -> bool:
+        """Tell whether somebody may still be at work on a call that was sent."""
+        if self._clock.now() < row.updated_at + timeout_s:
+            return not is_gone(await self._sender(row))
+        return False
+
     async def _sender(self, row: CallRow) -> str:
         """Return the process that sent the call, as its record says."""
         process = ""
@@ -79,8 +85,13 @@ class Lost:
             return await self.probe(session, ticket, result)
         return result
 
-    async def probe(self, session: RunSession, ticket: Ticket, unsure: Result) -> Result:
-        """Ask the probe about a call that is UNCERTAIN on record. `unsure` stands when it cannot tell."""
+    async def probe(
+        self, session: RunSession, ticket: Ticket, unsure: Result, *, again: bool = True
+    ) -> Result:
+        """Ask the probe about a call that is UNCERTAIN on record. `unsure` stands when it cannot tell.
+
+        `again` False: what has not happened is not sent again; nobody waits for it any more.
+        """
         contract, probe = ticket.call.contract, ticket.call.contract.probe
         row = await self._store.call(ticket.key)
         if probe is None or row is None or row.state != CallState.UNCERTAIN:
@@ -99,7 +110,7 @@ class Lost:
             if fate_from(probe, answer) != "not_happened":
                 return unsure
         failed = await self._resolutions.found_out(session, ticket, row, None)
-        if row.attempt >= contract.retry.max_attempts:
+        if not again or row.attempt >= contract.retry.max_attempts:
             return failed
         return await self._again(session, ticket, row, over=None)
 

@@ -51,6 +51,7 @@ class PythonTool(Generic[P, R]):
         self.pinned = False
         self.blocking = not inspect.iscoroutinefunction(function)
         self.previewer: Callable[..., Any] | None = None
+        self.named_files: Callable[[Mapping[str, Any]], Any] | None = None
         self._fill = signature.fill
         self._decode = signature.decode
 
@@ -69,6 +70,14 @@ class PythonTool(Generic[P, R]):
         people who approve a call see it. It runs before the call is allowed.
         """
         self.previewer = function
+        return function
+
+    def files(self, function: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+        """Have a function say which files a call names (`@edit.files`): it gets the arguments as one mapping
+        and returns paths. An approval of the call is tied to what these files hold, and is refused when
+        one of them has changed. It runs before the call is allowed, and must be quick.
+        """
+        self.named_files = function
         return function
 
     def _bind(self, arguments: Mapping[str, Any], context: CallContext) -> dict[str, Any]:

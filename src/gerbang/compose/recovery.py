@@ -1,0 +1,158 @@
+"""Runs that were cut off: found by their leases, and ended or left to whoever can go on with them."""
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gerbang.approval.machine import ApprovalState
+from gerbang.compose.toolbox import Toolbox
+from gerbang.ledger.machine import LedgerEvent, advance
+from gerbang.limits import TOOL_TIMEOUT_S
+from gerbang.loop.budget import Budget
+from gerbang.loop.profile import profile_named
+from gerbang.ports import Clock, Store
+from gerbang.runtime import refusals
+from gerbang.runtime.bodies import event, refused_body
+from gerbang.runtime.gate import Gate
+from gerbang.runtime.kept import OPENING
+from gerbang.runtime.leases import Leases
+from gerbang.runtime.records import stored_error
+from gerbang.runtime.session import RunMemory, RunSession
+from gerbang.runtime.writing import write
+from gerbang.values import CallError, Decision, Principal, Proposal, Result, ValidCall
+from gerbang.values.record import Batch, CallRow, CallState, RunRow, RunState
+
+
+class Recovered(Struct, frozen=True):
+    """A run that was cut off, and how it stands now. `calls` are the tools and states of what was open."""
+
+    run_id: str
+    state: str
+    calls: tuple[tuple[str, str], ...] = ()
+
+
+class Recovery:
+    """Sees to the cut off runs of a store, one after the other. Two of them at once do nothing twice."""
+
+    def __init__(self, gate: Gate, store: Store, clock: Clock, leases: Leases, toolbox: Toolbox) -> None:
+        self._gate = gate
+        self._store = store
+        self._clock = clock
+        self._leases = leases
+        self._toolbox = toolbox
+
+    async def all(self, limit: int) -> list[Recovered]:
+        """See to them all. Raises StoreError."""
+        found = []
+        for run in await self._store.unfinished(limit):
+            answers = await self._store.answers(run.run_id)
+            if answers and answers[0].step == OPENING:
+                found.append(Recovered(run.run_id, run.state))
+                continue
+            ended = await self._one(run)
+            if ended is not None:
+                found.append(ended)
+        return found
+
+    async def _one(self, run: RunRow) -> Recovered | None:
+        """End the run of a single call; None when somebody is still at work on it."""
+        session = RunSession(
+            run_id=run.run_id,
+            principal=Principal(run.user, run.tenant),
+            catalogue=self._toolbox.catalogue,
+            memory=RunMemory(Budget()),
+            profile=profile_named("gateway"),
+            lang="en",
+        )
+        if not self._store.immediate and not await self._leases.take(session):
+            return None
+        try:
+            fresh = await self._store.run(run.run_id)
+            if fresh is None or fresh.state != RunState.RUNNING:
+                return None
+            return await self._settle(session, fresh)
+        finally:
+            await self._leases.let_go(session)
+
+    async def _settle(self, session: RunSession, run: RunRow) -> Recovered | None:
+        calls = await self._store.open_calls(run.run_id)
+        for row in calls:
+            if row.state == CallState.DISPATCHED and await self._is_running(row):
+                return None
+        batch, state = Batch(), RunState.CANCELLED
+        for row in calls:
+            if row.state == CallState.PLANNED and await self._waits(row):
+                state = RunState.PENDING_APPROVAL
+            elif row.state != CallState.UNCERTAIN:
+                self._close(session, row, batch)
+        batch.runs = [replace(run, state=state, updated_at=self._clock.now())]
+        batch.lease = session.lease
+        committed = await write(self._store, batch)
+        if not committed.written:
+            return None
+        for row in calls:
+            if row.state in (CallState.DISPATCHED, CallState.UNCERTAIN):
+                await self._find_out(session, row)
+        after = [await self._store.call(row.key) for row in calls]
+        named = tuple((row.tool, row.state) for row in after if row is not None)
+        return Recovered(run.run_id, state, named)
+
+    async def _is_running(self, row: CallRow) -> bool:
+        entry = self._toolbox.catalogue.find(row.tool)
+        seconds = TOOL_TIMEOUT_S if entry is None else entry.contract.timeout_s
+        return await self._gate.lost.is_running(row, seconds)
+
+    async def _waits(self, row: CallRow) -> bool:
+        """Tell whether a person may still decide on the call, or has agreed to it."""
+        approval = None if row.approval_id is None else await self._store.approval(row.approval_id)
+        return (
+            approval is not None
+            and approval.state in (ApprovalState.PENDING, ApprovalState.GRANTED)
+            and self._clock.now() < approval.expires_at
+        )
+
+    def _close(self, session: RunSession, row: CallRow, batch: Batch) -> None:
+        """Have the end of a call written that nobody waits for any more."""
+        entry, now = self._toolbox.catalogue.find(row.tool), self._clock.now()
+        read = entry is not None and entry.contract.risk.is_read
+        error: CallError
+        if row.state == CallState.PLANNED:
+            what, error = LedgerEvent.CANCEL, refusals.not_sent()
+        elif read:
+            what, error = LedgerEvent.FAIL, refusals.cancelled(read=True)
+        else:
+            what, error = LedgerEvent.LOSE_TRACK, refusals.uncertain()
+        state = advance(row.state, what)
+        done = replace(row, state=state, result=stored_error(error), for_model=error.message, updated_at=now)
+        batch.calls.append(done)
+        body = refused_body(
+            session.principal,
+            _proposal(row),
+            state=state,
+            attempt=row.attempt,
+            status="error",
+            error_code=error.error_code,
+            effect=error.effect,
+            finished_at=now,
+            reasons=("NEEDS_A_PERSON",) if what == LedgerEvent.LOSE_TRACK else (),
+        )
+        batch.events.append(event("call.lost", session.run_id, body))
+
+    async def _find_out(self, session: RunSession, row: CallRow) -> None:
+        """Ask the call's probe, if it has one, what became of it. It is not sent again."""
+        entry = self._toolbox.catalogue.find(row.tool)
+        if entry is None or entry.contract.probe is None:
+            return
+        proposal = _proposal(row)
+        call = ValidCall(proposal, entry.contract, proposal.arguments or {}, row.arguments)
+        ticket = self._gate.admission.ticket(session, entry, call, None)
+        ticket.key, ticket.fingerprint = row.key, row.fingerprint
+        ticket.decision = Decision("allow", ("RECOVERED",), None, self._gate.admission.version)
+        unsure = Result("error", row.tool, row.run_id, row.step_id, row.call_id)
+        await self._gate.lost.probe(session, ticket, unsure, again=False)
+
+
+def _proposal(row: CallRow) -> Proposal:
+    return Proposal(
+        row.run_id, row.step_id, row.ordinal, row.call_id, row.tool, msgspec.json.decode(row.arguments)
+    )
