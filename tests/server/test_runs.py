@@ -212,7 +212,10 @@ def test_sigterm_drains_and_nothing_is_lost(tmp_path: Any) -> None:
             stream = asyncio.create_task(ended(http, run["run_id"]))
             await asyncio.sleep(0.3)
             stopping = asyncio.create_task(asyncio.to_thread(server.stop))
-            await asyncio.sleep(0.1)
+            while (await http.get("/readyz"))[0] == 200:
+                await asyncio.sleep(0.01)
+            status, problem = await http.call("weather.get_current.v1", {"city": "Oslo"})
+            assert (status, problem["error"]["error_code"]) == (503, "SHUTTING_DOWN")
             model.released.set()
             assert (await call)[1]["value"] == "waited 0.6"
             assert (await stream)["state"] == "completed"

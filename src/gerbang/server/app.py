@@ -94,6 +94,8 @@ class Application:
         if operation is None:
             raise _wrong_method(scope["method"], methods)
         route[0] = operation.path
+        if self.service.stopping.is_set() and operation.method != "GET":
+            raise problems.wait(503, "cancelled", "SHUTTING_DOWN", "The server is shutting down.", 5)
         caller = await self._guard.caller(scope, headers, operation.right)
         scope[CALLER] = caller
         body = await read_body(receive, headers, self.service.settings.max_body)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.types import Message, Receive, Scope
 
-from gerbang.server.identity import LOCAL_CALLER, Caller
+from gerbang.server.identity import NOBODY, Caller
 from gerbang.server.problems import Problem, bad_request, problem, wait
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Guard:
     async def caller(self, scope: Scope, headers: Mapping[bytes, bytes], right: str | None) -> Caller:
         """Return who calls, if they have the right and their rate allows it. Raises Problem."""
         if right is None:
-            return LOCAL_CALLER
+            return NOBODY
         service = self._service
         client = scope.get("client")
         address = client[0] if client else ""

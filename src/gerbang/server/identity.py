@@ -56,5 +56,8 @@ class Authenticator(Protocol):
         ...
 
 
+NOBODY: Final = Caller(Principal("nobody", "nobody"), frozenset(), "none", False)
+"""Who calls a route that asks for no right: it may be anybody, so it is nobody."""
+
 LOCAL_CALLER: Final = Caller(LOCAL, _ALL_BUT_ADMIN, "local", False)
 """The person at this machine, when no keys are configured: all rights but `admin`."""
