@@ -91,9 +91,14 @@ def address(run_id: str) -> str:
 async def own(visit: Visit, run_id: str) -> RunRow:
     """Return a run of the tenant. Another tenant's does not exist for it: Problem 404."""
     row = await own_run(visit.store, run_id, visit.tenant)
-    if row is None:
+    if row is not None:
+        return row
+    live = visit.service.runs.find(run_id, visit.tenant)
+    if live is None:
         raise not_found("run of that id")
-    return row
+    state = live.status if live.over else RunState.RUNNING  # its first record is still to come
+    who, began = live.principal, live.started_at
+    return RunRow(run_id, who.tenant, who.user, state, began, began, live.prompt, live.answer or "")
 
 
 async def _lines(visit: Visit, run: RunRow, after: int) -> tuple[list[Line], int]:
