@@ -8,9 +8,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from gerbang import parse
+from gerbang.compose.agent_options import dialect_of, model_of, positive, profile_of, seconds
 from gerbang.compose.client_tools import Client, ClientTools
 from gerbang.compose.continuing import continued
 from gerbang.compose.events import AgentEvent, Finished, RunResult
@@ -29,9 +29,10 @@ from gerbang.limits import (
     RUN_DEADLINE_S,
 )
 from gerbang.loop.budget import Budget
-from gerbang.loop.profile import Profile, profile_named
-from gerbang.ports import Model, Secrets
+from gerbang.loop.profile import profile_named
+from gerbang.ports import Model
 from gerbang.runtime.driver import RunDriver
+from gerbang.runtime.manners import WORDS
 from gerbang.runtime.resuming import progress_of, remember
 from gerbang.runtime.run_settings import RunSettings, new_run_id
 from gerbang.runtime.session import RunMemory, RunSession
@@ -82,13 +83,13 @@ class Agent:
         max_tokens: int | None = None,
     ) -> None:
         self.gateway = gateway
-        self.profile = _profile(profile, max_steps, result_max_chars)
+        self.profile = profile_of(profile, max_steps, result_max_chars)
         self.profile.texts(lang)
         self.lang = lang
-        self.model: Model = _open_model(model, gateway.secrets)
+        self.model: Model = model_of(model, gateway.secrets)
         self._system = system
-        self._text_protocol = dialect is not None or self.profile.protocol == "text"
-        self._dialect = _dialect(dialect, self.profile, self.model.name)
+        self._text_protocol = self._speaks_text(dialect)
+        self._dialect = dialect_of(dialect, self.profile, self.model.name)
         self._stream = stream
         self._max_calls = max_calls
         self._max_repeats = max_repeats
@@ -100,12 +101,13 @@ class Agent:
         self._max_tokens = max_tokens
         self._prompts: WeakKeyDictionary[Catalogue, str] = WeakKeyDictionary()
         self._client_tools = ClientTools()
-        _positive(max_calls=max_calls, max_repeats=max_repeats, max_parallel=max_parallel)
+        self._likes: dict[str, Agent] = {}
+        positive(max_calls=max_calls, max_repeats=max_repeats, max_parallel=max_parallel)
         if context_tokens is not None:
-            _positive(context_tokens=context_tokens)
-        _seconds(model_timeout_s=model_timeout_s)
+            positive(context_tokens=context_tokens)
+        seconds(model_timeout_s=model_timeout_s)
         if deadline_s is not None:
-            _seconds(deadline_s=deadline_s)
+            seconds(deadline_s=deadline_s)
 
     async def run(
         self,
@@ -198,13 +200,31 @@ class Agent:
 
     def like(self, profile: str) -> "Agent":
         """Return the agent with another profile: its texts, its protocol, its limits. Raises UsageError."""
+        found = self._likes.get(profile)
+        if found is not None:
+            return found
         other = copy(self)
         other.profile = profile_named(profile)
         other.profile.texts(self.lang)
-        other._text_protocol = other.profile.protocol == "text"
-        other._dialect = _dialect(None, other.profile, self.model.name)
+        other._text_protocol = other._speaks_text(None)
+        other._dialect = dialect_of(None, other.profile, self.model.name)
         other._prompts = WeakKeyDictionary()
+        self._likes[profile] = other
         return other
+
+    def tools_for(
+        self, client: Client, *, principal: Principal | None = None, intent: str | None = None
+    ) -> Catalogue:
+        """Return the tools that a run for a client may know of. Raises UsageError for tools of the client
+        that cannot be used, and for a tool that it wants called and that there is not.
+        """
+        catalogue = self.gateway.session("-", principal=principal, intent=intent).catalogue
+        if client.tools:
+            catalogue = self._client_tools.on(catalogue, client.tools)
+        wanted = client.sampling.tool_choice
+        if wanted not in WORDS and catalogue.find(wanted) is None:
+            raise UsageError(f"There is no tool {wanted[:80]!r} to choose.")
+        return catalogue
 
     async def _drive(
         self,
@@ -324,6 +344,10 @@ class Agent:
             client_tools=tools,
         )
 
+    def _speaks_text(self, dialect: str | None) -> bool:
+        """Tell whether calls go as text. A model without prose gives structured calls in every profile."""
+        return self.model.writes_prose and (dialect is not None or self.profile.protocol == "text")
+
     def _opening(self, catalogue: Catalogue, history: list[Message]) -> list[Message]:
         parts = [self._system] if self._system else []
         if self._text_protocol:
@@ -343,44 +367,3 @@ class Agent:
             found = parse.system_prompt(tools, self._dialect, lang=self.lang)
             self._prompts[catalogue] = found
         return found
-
-
-def _profile(name: str, max_steps: int | None, result_max_chars: int | None) -> Profile:
-    profile = profile_named(name)
-    if max_steps is not None:
-        _positive(max_steps=max_steps)
-        profile = replace(profile, max_steps=max_steps)
-    if result_max_chars is not None:
-        _positive(result_max_chars=result_max_chars)
-        profile = replace(profile, result_max_chars=result_max_chars)
-    return profile
-
-
-def _positive(**values: int) -> None:
-    for name, value in values.items():
-        if type(value) is not int or value < 1:
-            raise UsageError(f"{name} is a whole number above 0, not {value!r}.")
-
-
-def _seconds(**values: float) -> None:
-    for name, value in values.items():
-        if type(value) not in (int, float) or not 0 < value < 1e9:
-            raise UsageError(f"{name} is a number of seconds above 0, not {value!r}.")
-
-
-def _dialect(asked: str | None, profile: Profile, model: str) -> str:
-    known = {dialect.id for dialect in parse.dialects()}
-    name = asked or profile.dialect
-    if asked is None and name == "auto":
-        name = parse.dialect_for(model) or "auto"
-    if name not in known and name != "auto":
-        raise UsageError(f"There is no dialect {name!r}. Known: {', '.join(sorted(known))}.")
-    return name
-
-
-def _open_model(model: "str | Model", secrets: Secrets) -> Model:
-    if not isinstance(model, str):
-        return model
-    from gerbang.adapters.models import open_model
-
-    return open_model(model, secrets=secrets)

@@ -1,12 +1,15 @@
 """How a client wants answers made: which tools may be called, and how many at a time."""
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from gerbang.runtime.reading import Answer, Asked
 from gerbang.values.model import Sampling, ToolSpec
 from gerbang.values.sentences import said
 
-_WORDS = ("auto", "none", "required")
+WORDS: Final = ("auto", "none", "required")
+"""Choices of tools that are no names."""
 
 
 def chosen(
@@ -17,7 +20,7 @@ def chosen(
     A tool that has to be called is the only one offered. After the first answer the model is free again.
     """
     choice = sampling.tool_choice
-    if choice == "none" or (first and choice in _WORDS):
+    if choice == "none" or (first and choice in WORDS):
         return choice, specs
     if not first:
         return "auto", specs

@@ -12,7 +12,7 @@ from typing import Any, Final
 from starlette.types import Receive, Scope, Send
 
 from gerbang.compose.events import AnswerDelta, Finished, ReasoningSeen, RunResult, ToolCalled
-from gerbang.errors import GerbangError
+from gerbang.errors import GerbangError, UsageError
 from gerbang.runtime.driver import TOO_LONG
 from gerbang.server.openai_answer import BEAT, Completion, Piece, Said, failure
 from gerbang.server.openai_errors import error_reply, invalid
@@ -60,6 +60,12 @@ class ChatReply:
         service, who = exchange.service, exchange.caller.principal
         toolset = service.toolsets.of(who.tenant)
         profile = model_named(asked.model, toolset.agent).profile
+        client, words = client_of(asked), words_of(asked)
+        if toolset.agent is not None:
+            try:
+                toolset.agent.tools_for(client, principal=who, intent=words["intent"])
+            except UsageError as error:
+                raise invalid(str(error), "tool_choice" if "to choose" in str(error) else "tools") from None
         self._service = service
         self._streams = asked.stream is True
         self._events: asyncio.Queue[Any] = asyncio.Queue()
@@ -68,10 +74,10 @@ class ChatReply:
             who,
             next(message.content for message in reversed(messages) if message.role == "user"),
             history=messages,
-            client=client_of(asked),
+            client=client,
             profile=profile,
             heard=self._events.put_nowait,
-            **words_of(asked),
+            **words,
         )
         usage = asked.stream_options is not None and asked.stream_options.include_usage is True
         self._completion = Completion(self._live.run_id, asked.model, usage=usage)

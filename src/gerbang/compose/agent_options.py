@@ -1,0 +1,54 @@
+"""The options of an agent: what they may be, and what is meant by them."""
+
+from msgspec.structs import replace
+
+from gerbang import parse
+from gerbang.errors import UsageError
+from gerbang.loop.profile import Profile, profile_named
+from gerbang.ports import Model, Secrets
+
+
+def profile_of(name: str, max_steps: int | None, result_max_chars: int | None) -> Profile:
+    """Return the profile, with the limits that override its own. Raises UsageError."""
+    profile = profile_named(name)
+    if max_steps is not None:
+        positive(max_steps=max_steps)
+        profile = replace(profile, max_steps=max_steps)
+    if result_max_chars is not None:
+        positive(result_max_chars=result_max_chars)
+        profile = replace(profile, result_max_chars=result_max_chars)
+    return profile
+
+
+def positive(**values: int) -> None:
+    """Raise UsageError for a value that is no whole number above 0."""
+    for name, value in values.items():
+        if type(value) is not int or value < 1:
+            raise UsageError(f"{name} is a whole number above 0, not {value!r}.")
+
+
+def seconds(**values: float) -> None:
+    """Raise UsageError for a value that is no number of seconds above 0."""
+    for name, value in values.items():
+        if type(value) not in (int, float) or not 0 < value < 1e9:
+            raise UsageError(f"{name} is a number of seconds above 0, not {value!r}.")
+
+
+def dialect_of(asked: str | None, profile: Profile, model: str) -> str:
+    """Return the dialect that is asked for, or the best guess. Raises UsageError."""
+    known = {dialect.id for dialect in parse.dialects()}
+    name = asked or profile.dialect
+    if asked is None and name == "auto":
+        name = parse.dialect_for(model) or "auto"
+    if name not in known and name != "auto":
+        raise UsageError(f"There is no dialect {name!r}. Known: {', '.join(sorted(known))}.")
+    return name
+
+
+def model_of(model: "str | Model", secrets: Secrets) -> Model:
+    """Return the model of an address, or the one given. Raises ConfigError."""
+    if not isinstance(model, str):
+        return model
+    from gerbang.adapters.models import open_model
+
+    return open_model(model, secrets=secrets)
