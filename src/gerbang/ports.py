@@ -18,6 +18,7 @@ from gerbang.values.record import (
     CallRow,
     Committed,
     EventRow,
+    HeadRow,
     Kill,
     Lease,
     Pin,
@@ -132,6 +133,14 @@ class Store(Protocol):
 
     def stream(self, run_id: str, *, after: int = 0, page: int = 1000) -> AsyncIterator[EventRow]:
         """Yield the same one by one, up to the last that exists, `page` of them in memory at a time."""
+        ...
+
+    async def heads(self, *, after: int = 0, limit: int = 1000) -> list[HeadRow]:
+        """Return the last events of runs, in the order in which the runs began to be recorded."""
+        ...
+
+    async def old_runs(self, before: float, *, after: str | None = None, limit: int = 100) -> list[RunRow]:
+        """Return runs that began before a time and whose payloads are kept, oldest first."""
         ...
 
     async def approval(self, approval_id: str) -> ApprovalRow | None:

@@ -277,6 +277,7 @@ class Agent:
         tools = opening.client_tools
         if tools:
             session.catalogue = self._client_tools.on(session.catalogue, tools)
+        session.memory.adopt(row.salt)
         if not gateway.store.immediate and not await gateway.leases.take(session):
             raise UsageError(f"Run {run_id} is driven by another process now. Try again when that has ended.")
         try:

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from gerbang.compose.erasure import Pruned, erase_run, prune
 from gerbang.compose.people import People
 from gerbang.compose.recovery import Recovered, Recovery
 from gerbang.compose.toolbox import Toolbox
@@ -112,6 +113,18 @@ class Controls:
         """Turn a kill switch off again; the returned future is done when that is on record."""
         _ = self.gate
         return self._switches.revive(target, by or LOCAL, reason)
+
+    async def erase(self, run_id: str, *, by: Principal, reason: str = "") -> str:
+        """Erase the payloads of a run that is over: prompt, answers, arguments, results. Its audit chain
+        stays and stays whole. Return the id of the record of it. Raises UsageError and StoreError.
+        """
+        _ = self.gate
+        return await erase_run(self.store, self.clock, run_id, by, reason)
+
+    async def prune(self, older_than_s: float, *, by: Principal) -> Pruned:
+        """Erase the payloads of all runs, of every tenant, in which nothing happened for so many seconds."""
+        _ = self.gate
+        return await prune(self.store, self.clock, older_than_s, by)
 
     async def kills(self) -> list[Kill]:
         """Return the kill switches that are on."""

@@ -387,7 +387,9 @@ class Gateway(Controls):
         if first:
             now = self.clock.now()
             begun = RunState.RUNNING if run_id is None else RunState.OPEN
-            session.memory.row = RunRow(name, who.tenant, who.user, begun, now, now, profile="gateway")
+            session.memory.row = RunRow(
+                name, who.tenant, who.user, begun, now, now, profile="gateway", salt=session.memory.salt
+            )
             session.closing = session.memory.row if run_id is None else None
             session.nameless = run_id is None
         if session.memory.row is not None:  # until a commit has written it

@@ -45,6 +45,7 @@ class CallerRuns:
         if known is not None:
             return self._owned(run_id, known, owner), False
         memory = refused
+        memory.adopt(b"" if row is None else row.salt)
         memory.tainted = any(call.state == CallState.SUCCEEDED and reads_outside(call.tool) for call in done)
         while len(self._runs) >= _MAX_RUNS:
             self._runs.pop(next(iter(self._runs)))

@@ -1,11 +1,15 @@
 """What the record says of a request for approval: who, when, of what, and what stood against it."""
 
+import secrets
+
 from msgspec import Struct
 
 from gerbang.approval.votes import Duties
+from gerbang.audit.chain import PENDING
+from gerbang.audit.commitments import SALT_BYTES
 from gerbang.audit.redact import redact
 from gerbang.runtime.ballot import Ballot
-from gerbang.runtime.bodies import event, shown_input, step_name
+from gerbang.runtime.bodies import event, shown_input, step_name, with_salted_detail
 from gerbang.runtime.changes import changes
 from gerbang.runtime.requests import arguments_of
 from gerbang.runtime.session import RunSession
@@ -42,16 +46,18 @@ class ApprovalChanged(Struct, frozen=True, gc=False, omit_defaults=True):
     approver_for: tuple[str, ...] = ()
     votes: int = 0
     needed: int = 1
-    changes: tuple[str, ...] = ()
     checked: bool = True
     tainted: bool = False
-    files: tuple[str, ...] = ()
     obligations: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()
     error_code: str = ""
     why: str = ""
     started_at: float = 0.0
     finished_at: float = 0.0
+    detail_hash: str = ""
+    salt: str = ""
+    changes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 def approval_event(
@@ -64,6 +70,8 @@ def approval_event(
     if editor is not None:
         before, after = arguments_of(ballot.asked_for), arguments_of(row.arguments)
         changed = tuple(changes(before, after, terms.masked))
+    files = tuple(sorted(terms.files))
+    salt = secrets.token_hex(SALT_BYTES) if changed or files else ""  # what names things of the call can go
     body = ApprovalChanged(
         run_id=row.run_id,
         step_id=terms.step_id,
@@ -83,18 +91,22 @@ def approval_event(
         approver_for=() if by is None else tuple(by.delegated_by),
         votes=len(ballot.agreed),
         needed=duties.needed,
-        changes=changed,
         checked=editor is None or editor.checked,
         tainted=terms.tainted,
-        files=tuple(sorted(terms.files)),
         obligations=terms.duties,
         notify=duties.notify,
         error_code=code,
         why=why,
         started_at=row.created_at,
         finished_at=at,
+        detail_hash=PENDING if salt else "",
+        salt=salt,
+        changes=changed,
+        files=files,
     )
-    return event(f"approval.{kind}", row.run_id, body)
+    if not salt:
+        return event(f"approval.{kind}", row.run_id, body)
+    return with_salted_detail(f"approval.{kind}", row.run_id, body, salt)
 
 
 class Notified(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -112,8 +124,9 @@ class Notified(Struct, frozen=True, gc=False, omit_defaults=True):
     reasons: tuple[str, ...]
     rule: str | None
     policy_version: str
-    input_redacted: str
     finished_at: float
+    detail_hash: str
+    input_redacted: str
 
 
 def notified(session: RunSession, ticket: Ticket, duties: Duties, at: float) -> Notified:
@@ -132,8 +145,9 @@ def notified(session: RunSession, ticket: Ticket, duties: Duties, at: float) -> 
         decision.reasons,
         decision.rule,
         decision.policy_version,
-        shown_input(call),
         at,
+        PENDING,
+        shown_input(call),
     )
 
 

@@ -18,7 +18,7 @@ from gerbang.ports import ApprovalAnswer, ApproverLike, Clock, Store, Unreadable
 from gerbang.runtime import refusals
 from gerbang.runtime.approval_record import approval_event, notified
 from gerbang.runtime.ballot import Ballot, ended, opened
-from gerbang.runtime.bodies import event, step_name
+from gerbang.runtime.bodies import step_name, with_detail
 from gerbang.runtime.duties import duties_of
 from gerbang.runtime.events import ApprovalNeeded
 from gerbang.runtime.named_files import NamedFiles
@@ -86,7 +86,7 @@ class Approvals:
         """Have it recorded, with the call, who is to be told of it; tell the channel that can."""
         body = notified(session, ticket, duties, self._clock.now())
         batch = session.batch()
-        batch.events.append(event("policy.notified", session.run_id, body))
+        batch.events.append(with_detail("policy.notified", session.run_id, body, session.memory.marks))
         session.carry = batch
         self._questions.tell(body)
 

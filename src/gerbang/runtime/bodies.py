@@ -1,11 +1,12 @@
 """Bodies of audit events: what is said of a run and its calls, redacted, in the record's own names."""
 
-import hashlib
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from gerbang.audit.chain import detailed
+from gerbang.audit.commitments import Commitments
 from gerbang.audit.redact import MASK, redact
 from gerbang.values import Decision, Principal, Proposal, StepId, ValidCall
 from gerbang.values.record import NewEvent
@@ -56,7 +57,12 @@ class ModelAnswered(Struct, frozen=True, gc=False):
 
 
 class CallEvent(Struct, frozen=True, gc=False, omit_defaults=True):
-    """One thing that happened to a call: `dispatched`, `finished`, `refused`, `replayed` and so on."""
+    """One thing that happened to a call: `dispatched`, `finished`, `refused`, `replayed` and so on.
+
+    The members behind `detail_hash` are its detail (see `gerbang.audit.chain`); whoever sets one of them
+    sets `detail_hash` to `PENDING`. `taint` is the trust level of the result; `tainted` tells that the run
+    had read something from outside before the decision.
+    """
 
     run_id: str
     step_id: str
@@ -66,7 +72,6 @@ class CallEvent(Struct, frozen=True, gc=False, omit_defaults=True):
     risk_class: str = ""
     contract: str = ""
     input_hash: str = ""
-    input_redacted: str = ""
     coerced: tuple[str, ...] = ()
     repaired: bool = False
     policy_decision: str = ""
@@ -90,6 +95,15 @@ class CallEvent(Struct, frozen=True, gc=False, omit_defaults=True):
     roles: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     risk_facts: dict[str, Any] = {}
+    user: str = ""
+    team: str | None = None
+    delegated_by: tuple[str, ...] = ()
+    tainted: bool = False
+    taint: str = ""
+    may_contain_instructions: bool = False
+    detail_hash: str = ""
+    input_redacted: str = ""
+    arguments_hash: str = ""
     facts: dict[str, Any] = {}
     reads: tuple[Any, ...] = ()
 
@@ -114,6 +128,16 @@ class PolicySwapped(Struct, frozen=True, gc=False):
     at: float
 
 
+class RunErased(Struct, frozen=True, gc=False):
+    """The payloads of a run were erased."""
+
+    run_id: str
+    by: str
+    tenant: str
+    reason: str
+    at: float
+
+
 class RunFinished(Struct, frozen=True, gc=False):
     """A run ended."""
 
@@ -130,14 +154,19 @@ def step_name(step: StepId) -> str:
     return f"step_{step:03d}" if isinstance(step, int) else step
 
 
-def sha256(data: bytes) -> str:
-    """Return `sha256:` and the hex digest."""
-    return "sha256:" + hashlib.sha256(data).hexdigest()
-
-
 def event(kind: str, run_id: str, body: Struct) -> NewEvent:
     """Return the event with its body encoded."""
     return NewEvent(run_id, kind, _ENCODER.encode(body))
+
+
+def with_detail(kind: str, run_id: str, body: Struct, marks: Commitments) -> NewEvent:
+    """Return the event of a body that has a detail, with the commitment to it."""
+    return NewEvent(run_id, kind, detailed(_ENCODER.encode(body), marks))
+
+
+def with_salted_detail(kind: str, run_id: str, body: Struct, salt: str) -> NewEvent:
+    """Return the event of a body whose detail begins with a salt of its own: the run's is not at hand."""
+    return with_detail(kind, run_id, body, Commitments(bytes.fromhex(salt)))
 
 
 def decided(decision: Decision, person: bool = False) -> str:
@@ -167,5 +196,8 @@ def refused_body(principal: Principal, proposal: Proposal, **facts: Any) -> Call
         redact(proposal.name[:200]),
         proposal.call_id,
         repaired=proposal.repaired,
+        user=principal.user,
+        team=principal.team,
+        delegated_by=principal.delegated_by,
         **facts,
     )

@@ -2,19 +2,30 @@
 
 import asyncio
 from collections.abc import Container
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from gerbang.audit.chain import PENDING
+from gerbang.audit.receipts import hash_of
 from gerbang.contract.semantic import SeenCall
 from gerbang.errors import StoreError
 from gerbang.ledger.machine import LedgerEvent, advance
 from gerbang.policy.history import CallStatus
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
-from gerbang.runtime.bodies import CallEvent, decided, event, refused_body, sha256, shown_input, step_name
+from gerbang.runtime.bodies import (
+    CallEvent,
+    decided,
+    event,
+    refused_body,
+    shown_input,
+    step_name,
+    with_detail,
+)
 from gerbang.runtime.executor import Execution
+from gerbang.runtime.intent import intent
 from gerbang.runtime.output import Output
 from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
@@ -31,7 +42,6 @@ if TYPE_CHECKING:
 
 _STATUS: dict[str, CallStatus] = {"SUCCEEDED": "ok", "FAILED": "error", "UNCERTAIN": "uncertain"}
 _ERRORS = msgspec.json.Encoder()
-_NO_FACTS: dict[str, Any] = {}
 _DISPATCHED = advance(CallState.PLANNED, LedgerEvent.DISPATCH)
 _AFTER = {  # looked up once: these two are taken for every call
     "SUCCEEDED": advance(_DISPATCHED, LedgerEvent.SUCCEED),
@@ -111,9 +121,7 @@ class Records:
         batch.lease = session.lease
         if ticket.plan.limits or ticket.plan.rate is not None:
             batch.takes, batch.spends = draws(ticket.plan, session.principal, session.run_id)
-        batch.events.append(
-            event("call.dispatched", session.run_id, self._intent(session, ticket, row, verdict))
-        )
+        batch.events.append(intent("call.dispatched", session, ticket, row, verdict, self._process))
         try:
             if self._store.immediate:
                 committed = await self._store.commit(batch)
@@ -164,7 +172,7 @@ class Records:
         again = replace(row, state=state, attempt=row.attempt + 1, updated_at=at)
         batch = Batch(
             calls=[again],
-            events=[event("call.retried", session.run_id, self._intent(session, ticket, again, None))],
+            events=[intent("call.retried", session, ticket, again, None, self._process)],
             stops=(*ticket.plan.stops, session.stop),
             lease=session.lease,
         )
@@ -213,9 +221,11 @@ class Records:
             started_at=started,
             finished_at=now,
             latency_ms=round((now - started) * 1000, 3),
-            output_hash=sha256(stored) if output is not None else "",
+            output_hash=session.memory.marks.of(stored) if output is not None else "",
             output_bytes=len(stored),
             cost_units=contract.cost_units,
+            taint="" if taint is None else taint.trust_level,
+            may_contain_instructions=taint is not None and taint.may_contain_instructions,
         )
         batch = Batch(calls=[done], events=[event("call.finished", session.run_id, body)])
         if ticket.number:  # 0: cancelled before it began
@@ -316,7 +326,11 @@ class Records:
         if ticket is not None:
             facts |= {
                 "risk_class": str(ticket.call.contract.risk),
-                "input_hash": sha256(ticket.call.canonical),
+                "contract": ticket.call.contract.digest,
+                "input_hash": session.memory.marks.of(ticket.call.canonical),
+                "detail_hash": PENDING,
+                "input_redacted": shown_input(ticket.call),
+                "arguments_hash": hash_of(ticket.call.arguments),
             }
         if decision is not None:
             facts |= {
@@ -334,7 +348,10 @@ class Records:
                     replace(verdict.held, state=state, result=stored_error(error), updated_at=now)
                 )
         body = refused_body(session.principal, proposal, **facts)
-        batch.events.append(event("call.refused", session.run_id, body))
+        if ticket is None:
+            batch.events.append(event("call.refused", session.run_id, body))
+        else:
+            batch.events.append(with_detail("call.refused", session.run_id, body, session.memory.marks))
         return await self.ending(session, batch, result)
 
     async def replayed(self, session: RunSession, ticket: "Ticket", row: CallRow) -> Result:
@@ -366,38 +383,6 @@ class Records:
             decision=ticket.decision,
         )
         return await self.ending(session, batch, result)
-
-    def _intent(
-        self, session: RunSession, ticket: "Ticket", row: CallRow, verdict: "Verdict | None"
-    ) -> CallEvent:
-        call, decision = ticket.call, ticket.decision
-        return CallEvent(
-            session.run_id,
-            row.step_id,
-            session.principal.agent,
-            call.contract.name,
-            row.call_id,
-            risk_class=call.contract.risk,
-            contract=call.contract.digest,
-            input_hash=sha256(call.canonical),
-            input_redacted=shown_input(call),
-            coerced=call.coerced,
-            repaired=call.proposal.repaired,
-            policy_decision=decided(decision, verdict is not None),
-            reasons=decision.reasons,
-            rule=decision.rule,
-            policy_version=decision.policy_version,
-            approval_id=row.approval_id,
-            approver=None if verdict is None else verdict.by,
-            attempt=row.attempt,
-            state=row.state,
-            started_at=row.updated_at,
-            process=self._process,
-            roles=session.roles,
-            scopes=session.scopes,
-            facts=_NO_FACTS if ticket.found is None else ticket.found.facts,
-            reads=() if ticket.found is None else tuple(ticket.found.records),
-        )
 
 
 def stored_error(error: CallError) -> bytes:

@@ -84,6 +84,11 @@ def key_reused() -> CallError:
     return said("conflict", "KEY_REUSED", recoverable=True)
 
 
+def erased() -> CallError:
+    """Return what stands in the place of a result that was erased: the call has been made."""
+    return said("conflict", "RESULT_ERASED", effect="happened")
+
+
 def uncertain() -> CallError:
     """Return the error for a call whose effect is not known."""
     return said("uncertain_effect", "EFFECT_UNKNOWN", effect="unknown")

@@ -3,10 +3,11 @@
 import msgspec
 from msgspec.structs import replace
 
+from gerbang.audit.chain import PENDING
 from gerbang.ledger.machine import LedgerEvent, advance
 from gerbang.ports import Clock
 from gerbang.runtime import refusals
-from gerbang.runtime.bodies import event, refused_body, sha256, shown_input
+from gerbang.runtime.bodies import event, refused_body, shown_input, with_detail
 from gerbang.runtime.executor import Execution
 from gerbang.runtime.present import show_error
 from gerbang.runtime.records import Records, stored_error
@@ -121,6 +122,7 @@ class Resolutions:
             attempt=row.attempt,
             status="success" if error is None else "error",
             finished_at=now,
+            output_hash=session.memory.marks.of(stored) if output is not None else "",
             output_bytes=len(stored),
         )
         await self._records.through(
@@ -134,7 +136,9 @@ class Resolutions:
             session.principal,
             ticket.call.proposal,
             risk_class=str(ticket.call.contract.risk),
-            input_hash=sha256(ticket.call.canonical),
+            contract=ticket.call.contract.digest,
+            input_hash=session.memory.marks.of(ticket.call.canonical),
+            detail_hash=PENDING,
             input_redacted=shown_input(ticket.call),
             policy_decision="dry_run",
             reasons=decision.reasons,
@@ -144,5 +148,5 @@ class Resolutions:
             finished_at=self._clock.now(),
         )
         batch = session.batch()
-        batch.events.append(event("call.previewed", session.run_id, body))
+        batch.events.append(with_detail("call.previewed", session.run_id, body, session.memory.marks))
         return await self._records.ending(session, batch, result)

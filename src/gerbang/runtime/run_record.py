@@ -14,7 +14,6 @@ from gerbang.runtime.bodies import (
     RunStarted,
     event,
     refused_body,
-    sha256,
     step_name,
 )
 from gerbang.runtime.kept import OPENING, KeptAnswer, KeptCall, KeptEnd, KeptResult, Opening, encoded
@@ -60,6 +59,7 @@ class RunRecord:
             prompt=prompt,
             model=self._model,
             profile=session.profile.name,
+            salt=session.memory.salt,
         )
         body = RunStarted(
             session.run_id,
@@ -70,7 +70,7 @@ class RunRecord:
             session.profile.name,
             session.purpose,
             session.intent,
-            sha256(prompt.encode("utf-8", "surrogatepass")),
+            session.memory.marks.of(prompt.encode("utf-8", "surrogatepass")),
             now,
         )
         opening = Opening(list(messages), session.purpose, session.intent, client_tools)
@@ -159,7 +159,8 @@ class RunRecord:
         session, now = self._session, self._clock.now()
         self._row = replace(self._row, state=state, updated_at=now, answer=text, steps=steps)
         batch.runs.append(self._row)
-        body = RunFinished(session.run_id, state, steps, calls, sha256(text.encode("utf-8", "replace")), now)
+        answer = session.memory.marks.of(text.encode("utf-8", "replace"))
+        body = RunFinished(session.run_id, state, steps, calls, answer, now)
         batch.events.append(event("run.finished", session.run_id, body))
         batch.lease = session.lease
         if session.lease is not None:

@@ -1,9 +1,11 @@
 """What one run carries from call to call."""
 
+import os
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
+from gerbang.audit.commitments import SALT_BYTES, Commitments
 from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.semantic import SeenCall
 from gerbang.loop.budget import Budget
@@ -26,18 +28,40 @@ class RunMemory:
 
     `row` is the run's own row for as long as no commit has written it. `history` is what policy sees of past
     calls, `seen` what validators do: the newest calls that succeeded, for each tool that one of them watches.
-    `known` tells where the values of arguments came from, when the policy asks for that.
+    `known` tells where the values of arguments came from, when the policy asks for that. `salt` is the run's
+    own: a new one, or that of the run's row.
     """
 
-    __slots__ = ("budget", "history", "known", "row", "seen", "tainted")
+    __slots__ = ("_marks", "_salt", "budget", "history", "known", "row", "seen", "tainted")
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, salt: bytes = b"") -> None:
         self.budget = budget
+        self._salt = b""
+        self.adopt(salt)
+        self._marks: Commitments | None = None
         self.tainted = False
         self.row: RunRow | None = None
         self.history = History()
         self.known = Provenance()
         self.seen: deque[SeenCall] = deque(maxlen=_SEEN)
+
+    def adopt(self, salt: bytes) -> None:
+        """Go on with the salt of the run's row, before any commitment is made."""
+        self._salt = salt if len(salt) == SALT_BYTES else b""  # not that of an erased run
+
+    @property
+    def salt(self) -> bytes:
+        """The run's salt; made when it is first asked for, which a dry run never does."""
+        if not self._salt:
+            self._salt = os.urandom(SALT_BYTES)
+        return self._salt
+
+    @property
+    def marks(self) -> Commitments:
+        """What makes the commitments of the run's records."""
+        if self._marks is None:
+            self._marks = Commitments(self.salt)
+        return self._marks
 
 
 class RunSession:

@@ -42,7 +42,11 @@ class CallState(StrEnum):
 
 
 class RunRow(Struct, frozen=True, gc=False):
-    """One run. `started_at` and `updated_at` are seconds since the epoch."""
+    """One run. `started_at` and `updated_at` are seconds since the epoch.
+
+    `salt` is what the commitments of its records are made with: 32 bytes that are set once and never shown,
+    `ERASED` when its payloads were erased, empty in records of earlier versions.
+    """
 
     run_id: str
     tenant: str
@@ -56,6 +60,11 @@ class RunRow(Struct, frozen=True, gc=False):
     profile: str = ""
     steps: int = 0
     events: int = 0
+    salt: bytes = b""
+
+
+ERASED = b"\0"
+"""Stands in the place of a run's salt when its payloads were erased."""
 
 
 class AnswerRow(Struct, frozen=True, gc=False):
@@ -138,6 +147,25 @@ class EventRow(Struct, frozen=True, gc=False):
     kind: str
     body: bytes
     digest: bytes
+
+
+class HeadRow(Struct, frozen=True, gc=False):
+    """The last event of a run: its number and digest. `place` is the run's number in the store."""
+
+    place: int
+    run_id: str
+    seq: int
+    digest: bytes
+
+
+class Erase(Struct, frozen=True, gc=False):
+    """Take the payloads of a run away: its prompt, answers, arguments, results, details of events, its salt.
+
+    `result` is what stands in the place of stored results. Keys, states and the chain stay.
+    """
+
+    run_id: str
+    result: bytes
 
 
 class Kill(Struct, frozen=True, gc=False):
@@ -224,7 +252,7 @@ class Batch(Struct):
     replaced); `takes` and `spends` are limits, all or none of which are drawn on; `hold` is a lease to take.
 
     The rest is written: `calls` are rows that exist and are overwritten, `kills` and `pins` are set,
-    `revives` are switches to turn off.
+    `revives` are switches to turn off, `erases` are done last.
     """
 
     runs: list[RunRow] = []
@@ -242,6 +270,7 @@ class Batch(Struct):
     kills: tuple[Kill, ...] = ()
     revives: tuple[str, ...] = ()
     pins: tuple[Pin, ...] = ()
+    erases: tuple[Erase, ...] = ()
 
 
 class Committed(Struct, frozen=True, gc=False):

@@ -349,6 +349,10 @@ ERRORS: Final[dict[str, Sentence]] = {
         "The idempotency key was used before, for a call with other arguments.",
         "Use a new key or step for a new call.",
     ),
+    "RESULT_ERASED": Sentence(
+        "This call was made before, and its result has been erased.",
+        "Do not repeat it. Use a new key or step if it has to be made again.",
+    ),
     # output_validation_error, uncertain_effect, cancelled, internal_error
     "OUTPUT_SHAPE": Sentence(
         "The tool's result has the wrong shape.", "Use another tool or other arguments."

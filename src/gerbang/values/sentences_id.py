@@ -356,6 +356,10 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Kunci idempotensi ini sudah dipakai untuk panggilan dengan argumen lain.",
         "Pakai kunci atau langkah baru untuk panggilan baru.",
     ),
+    "RESULT_ERASED": Sentence(
+        "Panggilan ini sudah pernah dibuat, dan hasilnya sudah dihapus.",
+        "Jangan ulangi. Pakai kunci atau langkah baru bila memang harus dibuat lagi.",
+    ),
     # output_validation_error, uncertain_effect, cancelled, internal_error
     "OUTPUT_SHAPE": Sentence("Hasil tool salah bentuknya.", "Pakai tool atau argumen lain."),
     "OUTPUT_SHAPE/happened": Sentence("Hasil tool salah bentuknya.", "Jangan ulangi panggilan ini."),

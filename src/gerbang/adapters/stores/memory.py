@@ -9,10 +9,11 @@ from gerbang.adapters.stores.checks import Checks, Nowhere, asks, only_stops, sp
 from gerbang.adapters.stores.store_clock import MICRO, StoreClock
 from gerbang.adapters.stores.switches import Switches
 from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_row, renewed_call, renewed_run
-from gerbang.audit.chain import extend, start
+from gerbang.audit.chain import core, extend, start
 from gerbang.errors import StoreError
 from gerbang.ports import Clock
 from gerbang.values.record import (
+    ERASED,
     OPEN_STATES,
     AnswerRow,
     ApprovalRow,
@@ -20,7 +21,9 @@ from gerbang.values.record import (
     CallRow,
     CallState,
     Committed,
+    Erase,
     EventRow,
+    HeadRow,
     Kill,
     Lease,
     NewEvent,
@@ -120,7 +123,24 @@ class MemoryStore(Switches):
             if chain is None:
                 chain = self._chains[event.run_id] = _Chain(event.run_id)
             seq = chain.append(event)
+        for erase in batch.erases:
+            self._erase(erase)
         return Committed(seq, held=held)
+
+    def _erase(self, erase: Erase) -> None:
+        run_id = erase.run_id
+        if (run := self._runs.get(run_id)) is not None:
+            self._runs[run_id] = replace(run, prompt="", answer="", salt=ERASED)
+        self._answers.pop(run_id, None)
+        for key in self._calls_of.get(run_id, ()):
+            row = self._calls[key]
+            kept = erase.result if row.result else b""
+            self._calls[key] = replace(row, arguments=b"{}", fingerprint="", for_model="", result=kept)
+        for name, approval in self._approvals.items():
+            if approval.run_id == run_id:
+                self._approvals[name] = replace(approval, arguments=b"{}", preview="", note="", terms="{}")
+        if (chain := self._chains.get(run_id)) is not None:
+            chain.bodies[:] = map(core, chain.bodies)
 
     def _against(self, batch: Batch, asking: bool) -> tuple[Committed | None, Lease | None]:
         """Return the refusal of a batch that something stands against, or the lease that it takes."""
@@ -237,6 +257,23 @@ class MemoryStore(Switches):
             return []
         first = max(after, 0)
         return [chain.row(index) for index in range(first, min(len(chain.kinds), first + max(limit, 0)))]
+
+    async def heads(self, *, after: int = 0, limit: int = 1000) -> list[HeadRow]:
+        """Return the last events of runs, in the order in which the runs began to be recorded."""
+        chains = list(self._chains.values())[max(after, 0) : max(after, 0) + max(limit, 0)]
+        rows = [(chain.run_id, chain.row(len(chain.kinds) - 1)) for chain in chains]
+        return [
+            HeadRow(max(after, 0) + place, run_id, row.seq, row.digest)
+            for place, (run_id, row) in enumerate(rows, 1)
+        ]
+
+    async def old_runs(self, before: float, *, after: str | None = None, limit: int = 100) -> list[RunRow]:
+        """Return runs that began before a time and whose payloads are kept, oldest first."""
+        rows = sorted(self._runs.values(), key=lambda row: row.started_at)
+        if after is not None:
+            rows = _after(rows, self._runs.get(after), after)
+        rows = [row for row in rows if row.started_at < before and row.salt != ERASED]
+        return [self._counted(row) for row in rows[: max(limit, 0)]]
 
     async def approval(self, approval_id: str) -> ApprovalRow | None:
         """Return one approval request."""

@@ -8,7 +8,7 @@ import psycopg
 
 from gerbang.adapters.stores import checks as limits
 from gerbang.adapters.stores import pg_statements as statements
-from gerbang.adapters.stores.pg_columns import columns, received, texts
+from gerbang.adapters.stores.pg_columns import columns, received, text, texts
 from gerbang.adapters.stores.pg_connection import Address, Connection
 from gerbang.adapters.stores.pg_fault import is_conflict, is_everyones, is_lost, translate
 from gerbang.adapters.stores.pg_heads import PgHeads
@@ -171,6 +171,11 @@ class PgGroup:
             ledger.write_out(connection)
             checks.write_out(connection)
             rows.write(connection)
+            for _, batch in going:
+                for erase in batch.erases:
+                    for statement, replaces in statements.ERASE:
+                        known = (erase.result, text(erase.run_id)) if replaces else (text(erase.run_id),)
+                        connection.execute(statement, known)
             if checks.told is not None:
                 self._drawn += 1
                 if self._drawn % limits.PRUNE_EVERY == 0:
@@ -235,7 +240,7 @@ def _way(group: Sequence[Prepared]) -> _Way:
                 return _Way.ALONE
             if ask.takes or ask.spends or ask.hold or ask.pins:
                 way = _Way.IN_TURN
-        if batch.expects:
+        if batch.expects or batch.erases:
             way = _Way.IN_TURN
         for row in batch.claims:
             keys.add(row[KEY])

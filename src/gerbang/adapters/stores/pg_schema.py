@@ -70,6 +70,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         """ALTER TABLE gerbang.approvals ADD COLUMN terms text NOT NULL DEFAULT '{}',
             ADD COLUMN votes text NOT NULL DEFAULT '[]', ADD COLUMN seal text NOT NULL DEFAULT ''""",
     ),
+    ("ALTER TABLE gerbang.runs ADD COLUMN salt bytea NOT NULL DEFAULT ''",),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from gerbang.adapters.stores.pg_columns import types_of
+from gerbang.audit.chain import DETAIL_MARK, DETAIL_WIDTH
 from gerbang.values.record import FOLLOWS, AnswerRow, ApprovalRow, CallRow, Kill, Lease, Pin, RunRow
 
 CALL_TYPES: Final = types_of(CallRow)
@@ -49,7 +50,7 @@ UNCERTAIN: Final = (
     "INSERT INTO gerbang.uncertain SELECT * FROM unnest(%b::text[]) ON CONFLICT (key) DO NOTHING"
 )
 CERTAIN: Final = "DELETE FROM gerbang.uncertain WHERE key = ANY (%b::text[])"
-RUN: Final = _upsert("runs", RunRow, "run_id", "tenant", "user", "started_at")
+RUN: Final = _upsert("runs", RunRow, "run_id", "tenant", "user", "started_at", "salt")
 ANSWER: Final = _upsert("answers", AnswerRow, "run_id, step")
 APPROVAL: Final = _upsert("approvals", ApprovalRow, "approval_id")
 EVENT: Final = _insert("events", ("run", "seq", "kind", "body", "digest"), EVENT_TYPES)
@@ -138,11 +139,9 @@ NOW: Final = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 GET_TARGETS: Final = "SELECT target FROM gerbang.kills"
 GET_KILLS: Final = f"SELECT {_KILL} FROM gerbang.kills"  # noqa: S608
 
-_RUN: Final = ", ".join(f"r.{name}" for name in _names(RunRow) if name != '"events"')
-_RUNS: Final = (
-    f"SELECT {_RUN}, (SELECT coalesce(max(seq), 0) FROM gerbang.events e WHERE e.run = c.run) "  # noqa: S608
-    "FROM gerbang.runs r LEFT JOIN gerbang.chains c USING (run_id)"
-)
+_COUNT: Final = "(SELECT coalesce(max(seq), 0) FROM gerbang.events e WHERE e.run = c.run)"
+_RUN: Final = ", ".join(_COUNT if name == '"events"' else f"r.{name}" for name in _names(RunRow))
+_RUNS: Final = f"SELECT {_RUN} FROM gerbang.runs r LEFT JOIN gerbang.chains c USING (run_id)"  # noqa: S608
 GET_RUN: Final = f"{_RUNS} WHERE r.run_id = %s"
 GET_UNFINISHED: Final = (
     f"{_RUNS} LEFT JOIN gerbang.leases l USING (run_id) WHERE r.state = 'running' "
@@ -164,10 +163,47 @@ GET_EVENTS: Final = (
     "SELECT run_id, seq, kind, body, digest FROM gerbang.chains JOIN gerbang.events USING (run) "
     "WHERE run_id = %s AND seq > %s ORDER BY seq LIMIT %s"
 )
+GET_ALL_HEADS: Final = (
+    "SELECT c.run, c.run_id, e.seq, e.digest FROM gerbang.chains c JOIN LATERAL "
+    "(SELECT seq, digest FROM gerbang.events WHERE events.run = c.run ORDER BY seq DESC LIMIT 1) e ON true "
+    "WHERE c.run > %s ORDER BY c.run LIMIT %s"
+)
 GET_APPROVAL: Final = f"SELECT {_APPROVAL} FROM gerbang.approvals WHERE approval_id = %s"  # noqa: S608
 GET_PINS: Final = 'SELECT name, digest, "by", at FROM gerbang.pins'
 GET_SPENT: Final = "SELECT began, amount FROM gerbang.spends WHERE key = %s AND span = %s"
 GET_META: Final = "SELECT value FROM gerbang.meta WHERE name = %s"
+
+
+_CUT: Final = f"position('\\x{DETAIL_MARK.hex()}'::bytea in body)"
+ERASE: Final = (
+    ("UPDATE gerbang.runs SET prompt = '', answer = '', salt = '\\x00' WHERE run_id = %s", False),
+    ("DELETE FROM gerbang.answers WHERE run_id = %s", False),
+    (
+        "UPDATE gerbang.calls SET arguments = '\\x7b7d', fingerprint = '', for_model = '', "
+        "result = CASE WHEN length(result) = 0 THEN result ELSE %s END WHERE run_id = %s",
+        True,
+    ),
+    (
+        "UPDATE gerbang.approvals SET arguments = '\\x7b7d', preview = '', note = '', terms = '{}' "
+        "WHERE run_id = %s",
+        False,
+    ),
+    (
+        f"UPDATE gerbang.events SET body = substring(body from 1 for {_CUT} + {DETAIL_WIDTH - 1}) "  # noqa: S608
+        f"|| '\\x7d'::bytea WHERE run = (SELECT run FROM gerbang.chains WHERE run_id = %s) AND {_CUT} > 0",
+        False,
+    ),
+)
+"""Takes the payloads of a run away. True: what stands in the place of results goes before the run's id."""
+
+
+def get_old_runs(*, after: bool) -> str:
+    """Return the query for runs that began before a time and keep their payloads, oldest first."""
+    place = "(SELECT started_at, place FROM gerbang.runs WHERE run_id = %s)"
+    page = f" AND (r.started_at, r.place) > {place}" if after else ""
+    return (
+        f"{_RUNS} WHERE r.started_at < %s{page} AND r.salt <> '\\x00' ORDER BY r.started_at, r.place LIMIT %s"
+    )
 
 
 def get_runs(*, tenant: bool, state: bool, before: bool) -> str:

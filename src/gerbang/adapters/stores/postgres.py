@@ -30,6 +30,7 @@ from gerbang.values.record import (
     CallRow,
     Committed,
     EventRow,
+    HeadRow,
     Kill,
     Pin,
     RunRow,
@@ -41,7 +42,7 @@ PATIENCE_S: Final = 10.0
 """How long a commit or a reader waits for a server that is away, in seconds."""
 _PAUSE_S: Final = 0.1
 
-Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, EventRow, Kill, Pin)
+Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, EventRow, HeadRow, Kill, Pin)
 
 
 class PostgresStore(Switches):
@@ -155,6 +156,16 @@ class PostgresStore(Switches):
         """Return a run's events with a sequence above `after`."""
         return _rows(EventRow, await self._read(statements.GET_EVENTS, run_id, after, max(limit, 0)))
 
+    async def heads(self, *, after: int = 0, limit: int = 1000) -> list[HeadRow]:
+        """Return the last events of runs, in the order in which the runs began to be recorded."""
+        return _rows(HeadRow, await self._read(statements.GET_ALL_HEADS, after, max(limit, 0)))
+
+    async def old_runs(self, before: float, *, after: str | None = None, limit: int = 100) -> list[RunRow]:
+        """Return runs that began before a time and whose payloads are kept, oldest first."""
+        query = statements.get_old_runs(after=after is not None)
+        page = () if after is None else (after,)
+        return _rows(RunRow, await self._read(query, before, *page, max(limit, 0)))
+
     async def approval(self, approval_id: str) -> ApprovalRow | None:
         """Return one approval request."""
         return _first(ApprovalRow, await self._read(statements.GET_APPROVAL, approval_id))
@@ -198,7 +209,7 @@ class PostgresStore(Switches):
             raise StoreError("The store is closed. Open it before asking for its key.")
         return self._key
 
-    async def _read(self, query: str, *values: str | int) -> list[tuple[Any, ...]]:
+    async def _read(self, query: str, *values: str | float) -> list[tuple[Any, ...]]:
         reading, idle = self._reading, self._idle
         if reading is None:
             raise StoreError("The store is closed. Open it before reading.")
@@ -209,7 +220,7 @@ class PostgresStore(Switches):
             raise self._translated(fault) from fault
 
     def _ask(
-        self, idle: "LifoQueue[Connection | None]", query: str, values: Sequence[str | int]
+        self, idle: "LifoQueue[Connection | None]", query: str, values: Sequence[str | float]
     ) -> list[tuple[Any, ...]]:
         """Read on a connection of the pool, or on a new one; wait for a server that is away."""
         connection = idle.get()

@@ -31,7 +31,7 @@ class Asked:
 class Prepared:
     """A batch as parameters of statements, taken when it is handed in: changing it later changes nothing."""
 
-    __slots__ = ("answers", "approvals", "asked", "calls", "claims", "events", "expects", "runs")
+    __slots__ = ("answers", "approvals", "asked", "calls", "claims", "erases", "events", "expects", "runs")
 
     def __init__(self, batch: Batch) -> None:
         self.claims = [astuple(row) for row in batch.claims]
@@ -41,4 +41,5 @@ class Prepared:
         self.approvals = [astuple(row) for row in batch.approvals]
         self.events = tuple(batch.events)
         self.expects = dict(batch.expects)
+        self.erases = batch.erases
         self.asked = Asked(batch) if asks(batch) else None

@@ -67,6 +67,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE approvals ADD COLUMN votes TEXT NOT NULL DEFAULT '[]'",
         "ALTER TABLE approvals ADD COLUMN seal TEXT NOT NULL DEFAULT ''",
     ),
+    ("ALTER TABLE runs ADD COLUMN salt BLOB NOT NULL DEFAULT x''",),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

@@ -28,6 +28,7 @@ from gerbang.values.record import (
     CallRow,
     Committed,
     EventRow,
+    HeadRow,
     Kill,
     Pin,
     RunRow,
@@ -36,7 +37,7 @@ from gerbang.values.record import (
 BUSY_TIMEOUT_S: Final = 5.0
 """How long a commit waits for another process that writes, in seconds."""
 
-Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, EventRow, Kill, Pin)
+Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, EventRow, HeadRow, Kill, Pin)
 
 
 class SqliteStore(Switches):
@@ -175,6 +176,16 @@ class SqliteStore(Switches):
     async def events(self, run_id: str, *, after: int = 0, limit: int = 10_000) -> list[EventRow]:
         """Return a run's events with a sequence above `after`."""
         return _rows(EventRow, await self._read(statements.GET_EVENTS, run_id, after, max(limit, 0)))
+
+    async def heads(self, *, after: int = 0, limit: int = 1000) -> list[HeadRow]:
+        """Return the last events of runs, in the order in which the runs began to be recorded."""
+        return _rows(HeadRow, await self._read(statements.GET_ALL_HEADS, after, max(limit, 0)))
+
+    async def old_runs(self, before: float, *, after: str | None = None, limit: int = 100) -> list[RunRow]:
+        """Return runs that began before a time and whose payloads are kept, oldest first."""
+        query = statements.get_old_runs(after=after is not None)
+        page = () if after is None else (after,)
+        return _rows(RunRow, await self._read(query, before, *page, max(limit, 0)))
 
     async def approval(self, approval_id: str) -> ApprovalRow | None:
         """Return one approval request."""

@@ -94,7 +94,7 @@ class _Together:
 
     def write(self, group: Sequence[Prepared]) -> list[Committed]:
         """Write the group and return its answers. Raises _Contended before anything else is written."""
-        if any(batch.expects for batch in group):
+        if any(batch.expects or batch.erases for batch in group):
             raise _Contended
         drawn: list[Committed | Lease | None] = [None] * len(group)
         going = group
@@ -182,7 +182,16 @@ class _InTurn(_Together):
         # New rows, not the old ones changed: calls are listed in the order of their rows.
         self._connection.executemany(statements.FREE_CALL, freed)
         self._connection.executemany(statements.CLAIM, batch.claims)
-        return self._add(batch, drawn)
+        committed = self._add(batch, drawn)
+        if batch.erases:
+            self._flush()
+            self._connection.execute("PRAGMA secure_delete = ON")  # what is let go is overwritten
+            for erase in batch.erases:
+                for statement in statements.ERASE:
+                    known = (erase.run_id, erase.result) if "?2" in statement else (erase.run_id,)
+                    self._connection.execute(statement, known)
+            self._connection.execute("PRAGMA secure_delete = OFF")
+        return committed
 
     def _unexpected(self, expects: dict[str, str]) -> ApprovalRow | None:
         """Return the first approval that is not in the state that the batch expects."""

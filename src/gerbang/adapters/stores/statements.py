@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from gerbang.audit.chain import DETAIL_MARK, DETAIL_WIDTH
 from gerbang.values.record import FOLLOWS, AnswerRow, ApprovalRow, CallRow, RunRow
 
 _RowType = type[RunRow] | type[AnswerRow] | type[CallRow] | type[ApprovalRow]
@@ -29,18 +30,16 @@ CALL: Final = (
     _upsert("calls", CallRow, "key", frozenset({"key", "run_id"}))
     + f" WHERE calls.state || '>' || excluded.state IN ({_STEPS})"
 )
-RUN: Final = _upsert("runs", RunRow, "run_id", frozenset({"run_id", "tenant", "user", "started_at"}))
+RUN: Final = _upsert("runs", RunRow, "run_id", frozenset({"run_id", "tenant", "user", "started_at", "salt"}))
 ANSWER: Final = _upsert("answers", AnswerRow, "run_id, step", frozenset({"run_id", "step"}))
 APPROVAL: Final = _upsert("approvals", ApprovalRow, "approval_id", frozenset({"approval_id"}))
 EVENT: Final = "INSERT INTO events (run, seq, kind, body, digest) VALUES (?, ?, ?, ?, ?)"
 NEW_CHAIN: Final = "INSERT INTO chains (run_id) VALUES (?)"
 FREE_CALL: Final = "DELETE FROM calls WHERE key = ?"
 
-_RUN: Final = ", ".join(f"runs.{name}" for name in RunRow.__struct_fields__ if name != "events")
-_RUNS: Final = (
-    f"SELECT {_RUN}, (SELECT coalesce(max(seq), 0) FROM events WHERE events.run = chains.run) "  # noqa: S608
-    "FROM runs LEFT JOIN chains USING (run_id)"
-)
+_COUNT: Final = "(SELECT coalesce(max(seq), 0) FROM events WHERE events.run = chains.run)"
+_RUN: Final = ", ".join(_COUNT if name == "events" else f"runs.{name}" for name in RunRow.__struct_fields__)
+_RUNS: Final = f"SELECT {_RUN} FROM runs LEFT JOIN chains USING (run_id)"  # noqa: S608
 
 GET_CHAIN: Final = "SELECT run FROM chains WHERE run_id = ?"
 GET_HEAD: Final = "SELECT seq, digest FROM events WHERE run = ? ORDER BY seq DESC LIMIT 1"
@@ -55,6 +54,10 @@ GET_ANSWERS: Final = f"SELECT {_columns(AnswerRow)} FROM answers WHERE run_id = 
 GET_EVENTS: Final = (
     "SELECT run_id, seq, kind, body, digest FROM chains JOIN events USING (run) "
     "WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+)
+GET_ALL_HEADS: Final = (
+    "SELECT c.run, c.run_id, e.seq, e.digest FROM chains c JOIN events e ON e.run = c.run "
+    "AND e.seq = (SELECT max(seq) FROM events WHERE run = c.run) WHERE c.run > ? ORDER BY c.run LIMIT ?"
 )
 GET_APPROVAL: Final = f"SELECT {_columns(ApprovalRow)} FROM approvals WHERE approval_id = ?"  # noqa: S608
 GET_KEY: Final = "SELECT value FROM meta WHERE name = 'secret_key'"
@@ -88,6 +91,29 @@ SPENT: Final = (
 )
 FULL_RATES: Final = "DELETE FROM rates WHERE full_at < ?"
 PAST_SPENDS: Final = "DELETE FROM spends WHERE span > 0 AND began + span < ?"
+
+
+_CUT: Final = f"instr(body, x'{DETAIL_MARK.hex()}')"
+ERASE: Final = (
+    "UPDATE runs SET prompt = '', answer = '', salt = x'00' WHERE run_id = ?1",
+    "DELETE FROM answers WHERE run_id = ?1",
+    "UPDATE calls SET arguments = x'7b7d', fingerprint = '', for_model = '', "
+    "result = CASE WHEN length(result) = 0 THEN result ELSE ?2 END WHERE run_id = ?1",
+    "UPDATE approvals SET arguments = x'7b7d', preview = '', note = '', terms = '{}' WHERE run_id = ?1",
+    f"UPDATE events SET body = CAST(substr(body, 1, {_CUT} + {DETAIL_WIDTH - 1}) || '}}' AS BLOB) "  # noqa: S608
+    f"WHERE run = (SELECT run FROM chains WHERE run_id = ?1) AND {_CUT} > 0",
+)
+"""Takes the payloads of a run away; ?1 is the run, ?2 what stands in the place of results."""
+
+
+def get_old_runs(*, after: bool) -> str:
+    """Return the query for runs that began before a time and keep their payloads, oldest first."""
+    place = "(SELECT b.started_at, b.place FROM runs b WHERE b.run_id = ?)"
+    page = f" AND (runs.started_at, runs.place) > {place}" if after else ""
+    return (
+        f"{_RUNS} WHERE runs.started_at < ?{page} AND runs.salt <> x'00' "
+        "ORDER BY runs.started_at, runs.place LIMIT ?"
+    )
 
 
 def get_runs(*, tenant: bool, state: bool, before: bool) -> str:

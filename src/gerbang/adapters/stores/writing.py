@@ -85,10 +85,13 @@ def _sound(*texts: str) -> None:
 
 
 def renewed_run(former: RunRow, row: RunRow) -> RunRow:
-    """Return `row` as it is stored over `former`: whose run it is and when it began never change."""
-    if row.tenant == former.tenant and row.user == former.user and row.started_at == former.started_at:
+    """Return `row` as it is stored over `former`: whose run it is, its start and its salt never change."""
+    fixed = (former.tenant, former.user, former.started_at, former.salt)
+    if (row.tenant, row.user, row.started_at, row.salt) == fixed:
         return row
-    return replace(row, tenant=former.tenant, user=former.user, started_at=former.started_at)
+    return replace(
+        row, tenant=former.tenant, user=former.user, started_at=former.started_at, salt=former.salt
+    )
 
 
 def renewed_call(former: CallRow, row: CallRow) -> CallRow:

@@ -1,0 +1,88 @@
+"""Erasure: the payloads of a run go, with the salt that they could be guessed by; the chain stays whole."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from gerbang.errors import UsageError
+from gerbang.ports import Clock, Store
+from gerbang.runtime import refusals
+from gerbang.runtime.bodies import RunErased, event
+from gerbang.runtime.records import stored_error
+from gerbang.runtime.resuming import RESUMABLE
+from gerbang.runtime.writing import write
+from gerbang.values import Principal
+from gerbang.values.record import ERASED, Batch, Erase, RunRow
+
+DAY_S: Final = 86_400.0
+_PAGE: Final = 100
+
+
+class Pruned(Struct, frozen=True):
+    """What a pruning did: the runs that were erased, and those that could not be, with the reason."""
+
+    erased: tuple[str, ...]
+    left: tuple[tuple[str, str], ...]
+
+
+async def erase_run(store: Store, clock: Clock, run_id: str, by: Principal, reason: str = "") -> str:
+    """Erase the payloads of a run and record that. Return the record's id.
+
+    Raises UsageError for a run that does not exist, is another tenant's, is not over or was erased before,
+    and StoreError.
+    """
+    row = await store.run(run_id)
+    if row is None or row.tenant != by.tenant:
+        raise UsageError(f"There is no run {str(run_id)[:80]!r} of {by.tenant}.")
+    return await _erase(store, clock, row, by, reason)
+
+
+async def prune(
+    store: Store, clock: Clock, older_than_s: float, by: Principal, reason: str = "retention"
+) -> Pruned:
+    """Erase the payloads of all runs, of every tenant, that nothing happened in for so many seconds.
+
+    `by.tenant` is not looked at. Raises UsageError and StoreError.
+    """
+    if not 0 <= older_than_s < float("inf"):
+        raise UsageError("The time after which payloads are erased is a number of seconds from 0.")
+    before = clock.now() - older_than_s
+    erased: list[str] = []
+    left: list[tuple[str, str]] = []
+    last: str | None = None
+    while rows := await store.old_runs(before, after=last, limit=_PAGE):
+        last = rows[-1].run_id
+        for row in rows:
+            if row.updated_at >= before:
+                continue
+            try:
+                await _erase(store, clock, row, by, reason)
+                erased.append(row.run_id)
+            except UsageError as error:
+                left.append((row.run_id, str(error)))
+    return Pruned(tuple(erased), tuple(left))
+
+
+async def _erase(store: Store, clock: Clock, row: RunRow, by: Principal, reason: str) -> str:
+    if row.salt == ERASED:
+        raise UsageError(f"Run {row.run_id} was erased before; nothing was changed.")
+    if row.state in RESUMABLE:
+        raise UsageError(
+            f"Run {row.run_id} is {row.state}: it needs its payloads to go on. Resume it, or decide what it "
+            "waits for, and erase it then."
+        )
+    if waiting := await store.open_calls(row.run_id):
+        first = waiting[0]
+        raise UsageError(
+            f"The call {first.call_id} of run {row.run_id} is {first.state}: it needs its arguments. Settle "
+            "it, and erase the run then."
+        )
+    body = RunErased(row.run_id, by.user, by.tenant, reason, clock.now())
+    done = await write(
+        store,
+        Batch(
+            events=[event("run.erased", row.run_id, body)],
+            erases=(Erase(row.run_id, stored_error(refusals.erased())),),
+        ),
+    )
+    return f"{row.run_id}/{done.seq}"

@@ -1,0 +1,54 @@
+"""The event of a call that is about to be sent: who asks for what, what was decided on what."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gerbang.audit.chain import PENDING
+from gerbang.runtime.bodies import CallEvent, decided, shown_input, with_detail
+from gerbang.runtime.session import RunSession
+from gerbang.values.record import CallRow, NewEvent
+
+if TYPE_CHECKING:
+    from gerbang.runtime.ticket import Ticket
+    from gerbang.runtime.verdict import Verdict
+
+_NO_FACTS: Final[dict[str, Any]] = {}
+
+
+def intent(
+    kind: str, session: RunSession, ticket: "Ticket", row: CallRow, verdict: "Verdict | None", process: str
+) -> NewEvent:
+    """Return the event of that kind. `process` names the process that sends."""
+    call, decision, who, memory = ticket.call, ticket.decision, session.principal, session.memory
+    body = CallEvent(
+        session.run_id,
+        row.step_id,
+        who.agent,
+        call.contract.name,
+        row.call_id,
+        risk_class=call.contract.risk,
+        contract=call.contract.digest,
+        input_hash=memory.marks.of(call.canonical),
+        coerced=call.coerced,
+        repaired=call.proposal.repaired,
+        policy_decision=decided(decision, verdict is not None),
+        reasons=decision.reasons,
+        rule=decision.rule,
+        policy_version=decision.policy_version,
+        approval_id=row.approval_id,
+        approver=None if verdict is None else verdict.by,
+        attempt=row.attempt,
+        state=row.state,
+        started_at=row.updated_at,
+        process=process,
+        roles=session.roles,
+        scopes=session.scopes,
+        user=who.user,
+        team=who.team,
+        delegated_by=who.delegated_by,
+        tainted=memory.tainted,
+        detail_hash=PENDING,
+        input_redacted=shown_input(call),
+        facts=_NO_FACTS if ticket.found is None else ticket.found.facts,
+        reads=() if ticket.found is None else tuple(ticket.found.records),
+    )
+    return with_detail(kind, session.run_id, body, memory.marks)
