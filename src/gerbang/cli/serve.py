@@ -24,6 +24,18 @@ Keys = Annotated[
         "--keys", metavar="FILE", envvar="GERBANG_KEYS", help="The file of API keys; see: gerbang keys"
     ),
 ]
+ToolsFile = Annotated[
+    str | None, typer.Option("--tools", metavar="FILE", help="Declarative HTTP tools (JSON array).")
+]
+AllowedHosts = Annotated[
+    list[str] | None, typer.Option("--allowed-host", help="A further name of this server.")
+]
+AllowedOrigins = Annotated[
+    list[str] | None, typer.Option("--allowed-origin", help="A web origin whose pages may call.")
+]
+Rate = Annotated[float, typer.Option(min=0.001, max=1_000_000, help="Requests a second of one key.")]
+Burst = Annotated[int, typer.Option(min=1, max=1_000_000, help="Requests of one key at once.")]
+Drain = Annotated[float, typer.Option(min=0, max=3_600, help="Seconds that runs get to end after SIGTERM.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -34,9 +46,7 @@ def register(app: typer.Typer) -> None:
 def serve(
     host: Annotated[str, typer.Option(help="Address to bind. Beyond loopback only with keys.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8787,
-    tools: Annotated[
-        str | None, typer.Option("--tools", metavar="FILE", help="Declarative HTTP tools (JSON array).")
-    ] = None,
+    tools: ToolsFile = None,
     python: options.Tools = None,
     workspace: options.Workspace = None,
     knowledge: options.Knowledge = None,
@@ -47,21 +57,13 @@ def serve(
     store: options.Store = None,
     secrets: options.Secrets = None,
     keys: Keys = DEFAULT_KEYS,
-    allowed_host: Annotated[
-        list[str] | None, typer.Option("--allowed-host", help="A further name of this server.")
-    ] = None,
-    allowed_origin: Annotated[
-        list[str] | None, typer.Option("--allowed-origin", help="A web origin whose pages may call.")
-    ] = None,
+    allowed_host: AllowedHosts = None,
+    allowed_origin: AllowedOrigins = None,
     tls_certificate: Annotated[str | None, typer.Option("--tls-certificate", metavar="FILE")] = None,
     tls_key: Annotated[str | None, typer.Option("--tls-key", metavar="FILE")] = None,
-    rate: Annotated[
-        float, typer.Option(min=0.001, max=1_000_000, help="Requests a second of one key.")
-    ] = 200.0,
-    burst: Annotated[int, typer.Option(min=1, max=1_000_000, help="Requests of one key at once.")] = 400,
-    drain: Annotated[
-        float, typer.Option(min=0, max=3_600, help="Seconds that runs get to end after SIGTERM.")
-    ] = 10.0,
+    rate: Rate = 200.0,
+    burst: Burst = 400,
+    drain: Drain = 10.0,
     log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
     config: options.Config = None,

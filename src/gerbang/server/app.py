@@ -29,6 +29,9 @@ _SECURE: Final = (
 )
 _CLOSED: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 _NO_STORE: Final = (b"cache-control", b"no-store")
+_DATA: Final = frozenset({b"application/json", b"application/problem+json"})
+_SECURE_DATA: Final = (_SECURE[0], _SECURE[3], _CLOSED, _NO_STORE)
+"""What data needs: it is no page that could be framed, or that refers to others."""
 
 
 class Application:
@@ -161,7 +164,12 @@ class _Answering:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers: list[Any] = [*message.get("headers", ()), *_SECURE]
+            given = message.get("headers", ())
+            if len(given) == 2 and given[0][1] in _DATA:
+                message["headers"] = [*given, *_SECURE_DATA]
+                await self._send(message)
+                return
+            headers: list[Any] = [*given, *_SECURE]
             closed = stored = True
             for name, _ in headers:
                 if name == b"content-security-policy":
