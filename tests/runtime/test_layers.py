@@ -406,3 +406,29 @@ def test_risk_facts_are_floors() -> None:
             assert gate.decide("note.add.v1", {"risk": "low"}).decision == "allow"
 
     run(work())
+
+
+CLEARED: list[tuple[str, set[str], str]] = [
+    ("public", set(), "ok"),
+    ("internal", set(), "ok"),
+    ("confidential", set(), "SCOPE_MISSING"),
+    ("confidential", {"data:confidential"}, "ok"),
+    ("confidential", {"data:restricted"}, "ok"),
+    ("restricted", {"data:confidential"}, "SCOPE_MISSING"),
+    ("restricted", {"data:restricted"}, "ok"),
+]
+
+
+@pytest.mark.parametrize(("data", "scopes", "want"), CLEARED)
+def test_classes_of_data(data: Any, scopes: set[str], want: str) -> None:
+    @g.tool(name="people.find.v1", risk="read_internal", data_class=data)
+    async def find() -> str:
+        """Find somebody."""
+        return "Ana"
+
+    async def work() -> None:
+        async with g.Gateway(tools=[find]) as gate:
+            result = await gate.call("people.find.v1", {}, principal=g.Principal("bob", scopes=scopes))
+            assert (result.status if want == "ok" else code(result)) == want
+
+    run(work())

@@ -8,6 +8,7 @@ import pytest
 
 import gerbang as g
 from gerbang.testing import ManualClock, ScriptedModel
+from gerbang.values.model import ModelDone, Usage
 from tests.runtime.street import code, run
 
 
@@ -147,6 +148,33 @@ def test_cost_and_tokens_of_a_run() -> None:
             res = await g.Agent(ScriptedModel([*script, "Over."]), gate, max_cost=3.0).run("Go.")
             assert [code(one) for one in res.calls if one.error] == ["BUDGET_COST"] * 3
             assert len(done) == 2
+
+    run(work())
+
+
+class Counted(ScriptedModel):
+    """A model that says what it has read and written."""
+
+    async def answer(self, request: Any) -> Any:
+        async for event in super().answer(request):
+            yield ModelDone("stop", Usage(50, 101)) if type(event) is ModelDone else event
+
+
+@pytest.mark.parametrize("by", ["actor", "team", "tenant"])
+def test_tokens_of_actors_teams_and_tenants(by: Any) -> None:
+    _, tools = counted()
+
+    async def work() -> None:
+        limit = g.Limit(by, tokens=100, window_s=3_600)
+        async with g.Gateway(tools=tools, limits=[limit], clock=ManualClock(7_200.0)) as gate:
+            agent = g.Agent(Counted(["An answer."]), gate)
+            first = await agent.run("Go.", principal=ANA)
+            assert (first.status, first.output_tokens > 100) == ("completed", True)
+            again = await agent.run("Go.", principal=ANA)
+            assert (again.status, again.steps) == ("budget", 0)
+            assert "BUDGET_TOKENS" in again.detail
+            other = await agent.run("Go.", principal=g.Principal("zoe", "other"))
+            assert other.status == "completed"
 
     run(work())
 

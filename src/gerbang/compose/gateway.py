@@ -52,7 +52,6 @@ from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.switches import Switches
 from gerbang.runtime.threads import SyncPool
 from gerbang.runtime.writing import write
-from gerbang.taint.label import trust_of
 from gerbang.values import (
     LOCAL,
     Contract,
@@ -116,11 +115,12 @@ class Gateway(Controls):
         self._approval_s = read_seconds("approval_s", approval_s)
         self._files = FolderFiles(files) if files is None or isinstance(files, str | Path) else files
         self._lookups = Lookups(readers or {}, owners or {}, facts or {}, pool)
+        self._limits = Limits.made(limits)
         self._plans = Plans(
             {**SHIPPED, **{one.name: one for one in validators}},
             owners or (),
             readers or (),
-            Limits.made(limits),
+            self._limits,
             self._toolbox.places,
         )
         for contract in self._toolbox.contracts:
@@ -338,7 +338,7 @@ class Gateway(Controls):
         emit: Any = None,
     ) -> RunSession:
         """Return what carries one call, or one agent's run, down the street."""
-        return RunSession(
+        session = RunSession(
             run_id=run_id,
             principal=principal or LOCAL,
             catalogue=self._subset(principal or LOCAL, intent, state),
@@ -349,6 +349,8 @@ class Gateway(Controls):
             intent=intent,
             emit=emit,
         )
+        session.token_limits = self._limits.tokens
+        return session
 
     def _subset(self, who: Principal, intent: str | None, state: str | None) -> Catalogue:
         if any(type(word) is not str for word in (intent, state) if word is not None):
@@ -380,7 +382,7 @@ class Gateway(Controls):
         if name is None:
             name = new_run_id()
         else:
-            memory, first = await self._runs.memory(name, who, self.store, self._reads_outside)
+            memory, first = await self._runs.memory(name, who, self.store, self._toolbox.reads_outside)
         session = self.session(
             name, principal=who, purpose=purpose, intent=intent, state=state, memory=memory
         )
@@ -395,8 +397,3 @@ class Gateway(Controls):
         if session.memory.row is not None:  # until a commit has written it
             session.carry = Batch(runs=[session.memory.row])
         return session
-
-    def _reads_outside(self, tool: str) -> bool:
-        """Tell whether a tool's results come from outside; one that is no longer known counts as such."""
-        entry = self.catalogue.find(tool)
-        return entry is None or trust_of(entry.contract.risk) == "external"

@@ -10,9 +10,14 @@ from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.wire import check_name
 from gerbang.errors import ContractError, UsageError
 from gerbang.ports import Secrets, Store, Tool
+from gerbang.runtime.bodies import ToolApproved, event
 from gerbang.runtime.guarded import GuardedTool
+from gerbang.runtime.switches import SWITCH_RUN
 from gerbang.runtime.threads import SyncPool
+from gerbang.runtime.writing import write
+from gerbang.taint.label import trust_of
 from gerbang.values import Contract
+from gerbang.values.record import Batch, Pin
 
 
 class HeldTool(Struct, frozen=True):
@@ -70,11 +75,23 @@ class Toolbox:
         )
         self.catalogue = self._whole.without(tool.name for tool in self.held)
 
+    def reads_outside(self, tool: str) -> bool:
+        """Tell whether a tool's results come from outside; one that is no longer known counts as such."""
+        entry = self.catalogue.find(tool)
+        return entry is None or trust_of(entry.contract.risk) == "external"
+
     async def approve(self, store: Store, name: str, by: str, at: float) -> None:
         """Approve a definition as it is now. Raises UsageError for a name that needs none, and StoreError."""
         contract = self._pinned.get(name)
         if contract is None:
             known = ", ".join(sorted(self._pinned)) or "none"
             raise UsageError(f"The tool {str(name)[:80]!r} needs no approval. Tools that do: {known}.")
-        await store.pin(name, contract.digest, by, at)
+        approved = ToolApproved(SWITCH_RUN, name, contract.digest, by, at)
+        await write(
+            store,
+            Batch(
+                pins=(Pin(name, contract.digest, by, at),),
+                events=[event("tool.approved", SWITCH_RUN, approved)],
+            ),
+        )
         await self.read_pins(store)

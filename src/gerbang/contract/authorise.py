@@ -1,10 +1,16 @@
-"""Layer 3 of validation: may this actor make this call? Scopes, and whose the named things are."""
+"""Layer 3 of validation: may this actor make this call? Scopes, classes of data, tenants."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from gerbang.values import CallError, Contract, Principal
 from gerbang.values.sentences import field, said
+
+CLEARANCE: Final[Mapping[str, frozenset[str]]] = {
+    "confidential": frozenset({"data:confidential", "data:restricted"}),
+    "restricted": frozenset({"data:restricted"}),
+}
+"""Scopes of which an actor needs one for a tool that hands out data of the class."""
 
 
 def named_resources(contract: Contract, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -39,6 +45,9 @@ def authorised(
     prefix in the contract nor an owner found is nobody's to use: None of the rules let it pass.
     """
     missing = sorted(contract.scopes.difference(principal.scopes))
+    cleared = CLEARANCE.get(contract.data_class or "")
+    if cleared is not None and cleared.isdisjoint(principal.scopes):
+        missing.append(f"data:{contract.data_class}")
     if missing:
         return said(
             "permission_denied",

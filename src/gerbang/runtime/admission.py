@@ -257,7 +257,7 @@ class Admission:
 
     def _permitted(self, session: RunSession, ticket: Ticket, found: Found) -> CallError | None:
         contract = ticket.call.contract
-        if not (contract.scopes or contract.resources):
+        if ticket.plan.open:
             return None
         return authorised(contract, ticket.call.arguments, session.principal, found.owners)
 
@@ -291,7 +291,13 @@ class Admission:
             resources=() if not contract.resources else _resources(session, ticket, found),
             facts=_NOTHING if found is None else found.facts,
             risk_facts=risk_facts(
-                plan.info.risk_facts, contract.risk, call.arguments, now, self._hours, proposal.repaired
+                plan.info.risk_facts,
+                contract.risk,
+                call.arguments,
+                now,
+                self._hours,
+                proposal.repaired,
+                plan.info.defined_by != "request",
             ),
             history=memory.history,
             taint=_NOTHING if not self.asks_taint else _sources(session, call),

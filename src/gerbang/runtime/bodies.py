@@ -119,6 +119,16 @@ class SwitchTurned(Struct, frozen=True, gc=False):
     at: float
 
 
+class ToolApproved(Struct, frozen=True, gc=False):
+    """Somebody approved the definition of a tool from a pinned source."""
+
+    run_id: str
+    tool_name: str
+    contract: str
+    by: str
+    at: float
+
+
 class PolicySwapped(Struct, frozen=True, gc=False):
     """The policy of a gateway changed while it was open, or was to change and did not."""
 

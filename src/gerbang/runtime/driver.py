@@ -41,6 +41,7 @@ from gerbang.runtime.run_record import RunRecord, TakenOver
 from gerbang.runtime.run_settings import RunSettings
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.telling import told
+from gerbang.runtime.tokens import over_tokens, spend_tokens
 from gerbang.values import Message, Proposal, Result, ToolCall
 from gerbang.values.canonical import copied
 from gerbang.values.model import ModelRequest
@@ -157,7 +158,8 @@ class RunDriver:
 
     async def _ask(self, command: AskModel, state: LoopState) -> Answered | ModelFailed:
         session, settings = self._session, self._settings
-        if session.budget.out_of_tokens():
+        if session.budget.out_of_tokens() or await over_tokens(self._store, session):
+            self._detail = "The model's tokens are used up (BUDGET_TOKENS)."
             raise TimeoutError
         if session.carry is not None and not self._store.immediate:
             await self._record.write(
@@ -194,7 +196,7 @@ class RunDriver:
             return ModelFailed()
         self._usage[0] += answer.usage.input_tokens
         self._usage[1] += answer.usage.output_tokens
-        session.budget.spend_tokens(answer.usage.input_tokens + answer.usage.output_tokens)
+        await spend_tokens(self._store, session, answer.usage.input_tokens + answer.usage.output_tokens)
         if not sampling.parallel_calls:
             answer = one_at_a_time(answer)
         self._answer = answer

@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from gerbang.contract.authorise import CLEARANCE
 from gerbang.contract.client_tools import CLIENT, is_clients
 from gerbang.contract.semantic import Semantics, SemanticValidator, bind
 from gerbang.contract.validators import wrong_options
@@ -23,7 +24,8 @@ class Plan(Struct, frozen=True):
     """The work for one contract.
 
     `semantics` are its validators, `owned` the kinds of resources whose owner has to be looked up. `bare` is
-    true when nothing has to be looked up, checked for meaning or for permission. `stops` are the kill
+    true when nothing has to be looked up, checked for meaning or for permission, `open` when every actor may
+    call it. `stops` are the kill
     switches that stop it, the tenant's apart. `limits` are those that count its calls.
     """
 
@@ -32,6 +34,7 @@ class Plan(Struct, frozen=True):
     semantics: Semantics
     owned: frozenset[str]
     bare: bool
+    open: bool
     stops: tuple[str, ...]
     limits: tuple[Limit, ...]
     rate: Take | None
@@ -129,6 +132,7 @@ class Plans:
         owned = frozenset(ref.kind for ref in contract.resources.values() if ref.kind in self._owners)
         effects = contract.side_effects
         needs_key = effects is not None and effects.idempotency_required and not contract.natural_key
+        is_open = not (contract.resources or contract.scopes or contract.data_class in CLEARANCE)
         group = (f"group:{contract.group}",) if contract.group else ()
         rate = contract.rate
         return Plan(
@@ -136,7 +140,8 @@ class Plans:
             tool_facts(contract, CLIENT if is_clients(contract) else self._places.get(contract.name, "code")),
             semantics,
             owned,
-            not (contract.validators or contract.resources or contract.scopes or needs_key),
+            is_open and not (contract.validators or needs_key),
+            is_open,
             (KILL_ALL, f"tool:{contract.name}", *group),
             self._limits.of(contract),
             None if rate is None else Take("", rate.per_s / rate.calls, rate.burst or rate.calls),

@@ -14,6 +14,7 @@ from gerbang.loop.texts import Texts
 from gerbang.policy.history import History
 from gerbang.taint.provenance import Provenance
 from gerbang.values import Principal, Result
+from gerbang.values.limit import Limit
 from gerbang.values.record import Batch, RunRow
 
 _SEEN: Final = 200
@@ -97,6 +98,7 @@ class RunSession:
         "scopes",
         "stop",
         "texts",
+        "token_limits",
         "watched",
     )
 
@@ -127,6 +129,7 @@ class RunSession:
         self.watched = emit is not None
         self.roles = tuple(sorted(principal.roles)) if principal.roles else ()
         self.scopes = tuple(sorted(principal.scopes)) if principal.scopes else ()
+        self.token_limits: tuple[Limit, ...] = ()
         self.stop = f"tenant:{principal.tenant}"
         self.lease: tuple[str, int] | None = None
         self.lease_until = float("inf")
