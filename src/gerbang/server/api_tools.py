@@ -106,7 +106,7 @@ DEFINITION: Final[dict[str, Any]] = {
                 "description": "With {argument} placeholders in the values.",
                 "type": "object",
                 "propertyNames": {"pattern": "^[A-Za-z][A-Za-z0-9-]*$"},
-                "additionalProperties": {"type": "string", "pattern": "^[!-~]*$"},
+                "additionalProperties": {"type": "string", "pattern": "^[^\\x00-\\x1f\\x7f]*$"},
             },
         },
         "additionalProperties": False,

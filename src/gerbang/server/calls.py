@@ -113,12 +113,12 @@ async def decide(exchange: Exchange) -> Reply:
         code, message = fault or ("CALL_NOT_JSON", "The arguments are no JSON object.")
         raise bad_request(message, "Send one JSON object.", code)
     place: dict[str, Any] = {"principal": who, "purpose": asked.purpose, "intent": asked.intent}
+    step = _step(asked.step_id)
     try:
         if asked.run_id is None:
             dry = await toolset.gateway.dry_run(asked.tool, arguments, **place)
             return json_reply(_decided(asked.tool, dry.decision, dry.error, dry.preview))
         decide_now = partial(toolset.gateway.decide, asked.tool, arguments, run_id=asked.run_id, **place)
-        step = _step(asked.step_id)
         if hasattr(toolset.gateway.policy, "decide_async"):  # its sync twin waits for another process
             decision = await asyncio.to_thread(decide_now, step_id=step)
         else:
