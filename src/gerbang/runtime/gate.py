@@ -112,6 +112,12 @@ class Gate:
                 "deny", (admitted.error.error_code,), None, self.admission.version
             )
             return DryRun(decision, admitted.error)
+        try:
+            redacted(admitted, duties_of(admitted.decision.obligations))
+        except PolicyError:  # a call would be refused for the same
+            reasons = ("POLICY_ERROR", *admitted.decision.reasons)
+            unknown = replace(admitted.decision, decision="deny", reasons=reasons)
+            return DryRun(unknown, refusals.denied(unknown))
         return DryRun(admitted.decision, None, await self._preview(admitted))
 
     async def _preview(self, ticket: Ticket) -> str:
