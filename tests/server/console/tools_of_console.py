@@ -29,4 +29,16 @@ async def print_page(page: int) -> str:
     return f"printed {page}"
 
 
-TOOLS = [read, open_door, print_page]
+@g.tool(name="disk.wipe.v1", risk="destructive")
+async def wipe(disk: str) -> str:
+    """Wipe a disk."""
+    return f"{disk} is empty"
+
+
+@g.tool(name="bank.pay.v1", risk="transactional")
+async def pay(to: str, amount: int, note: str) -> str:
+    """Pay somebody."""
+    return f"{amount} to {to}: {note}"
+
+
+TOOLS = [read, open_door, print_page, wipe, pay]

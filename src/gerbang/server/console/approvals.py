@@ -11,6 +11,7 @@ from gerbang.server.console import pages
 from gerbang.server.console.cards import (
     card,
     contract_of,
+    hidden_of,
     mark_of,
     masked,
     read_arguments,
@@ -21,6 +22,7 @@ from gerbang.server.console.visit import Page, Visit
 from gerbang.server.operation import short
 from gerbang.server.problems import not_found, problem
 from gerbang.server.replies import Reply
+from gerbang.values import RiskClass
 from gerbang.values.record import ApprovalRow
 
 _PAGE: Final = 10
@@ -71,8 +73,8 @@ async def deny(visit: Visit) -> Reply:
 async def edit(visit: Visit) -> Reply:
     """Show the editor of a request's arguments."""
     row = await own(visit, visit.query(id=short).get("id", ""))
-    contract = contract_of(visit, row.tool)
-    written = pages.editable(masked(contract, read_arguments(row.arguments)))
+    hidden = hidden_of(contract_of(visit, row.tool), row)
+    written = pages.editable(masked(hidden, read_arguments(row.arguments)))
     return visit.page("edit.html", card=await card(visit, row), written=written, fault=None)
 
 
@@ -85,7 +87,7 @@ async def review(visit: Visit) -> Reply:
         new = _read(visit, written)
     except ValueError as error:
         return visit.page("edit.html", status=422, card=shown_card, written=written, fault=str(error))
-    old = masked(shown_card.contract, read_arguments(row.arguments))
+    old = masked(hidden_of(shown_card.contract, row), read_arguments(row.arguments))
     return visit.page(
         "review.html",
         card=shown_card,
@@ -101,7 +103,8 @@ async def approve_edited(visit: Visit) -> Reply:
     written = visit.form.get("arguments", "")
     try:
         new = _read(visit, written)
-        arguments = restored(contract_of(visit, row.tool), read_arguments(row.arguments), new)
+        hidden = hidden_of(contract_of(visit, row.tool), row)
+        arguments = restored(hidden, read_arguments(row.arguments), new)
         return await _decided(visit, row, grant=True, arguments=arguments)
     except (ValueError, UsageError) as error:
         return visit.page(
@@ -113,6 +116,7 @@ async def _decided(
     visit: Visit, row: ApprovalRow, *, grant: bool, reason: str = "", arguments: dict[str, Any] | None = None
 ) -> Reply:
     if grant:
+        _confirmed(visit, row)
         try:
             row = await visit.gateway.approve(row.approval_id, by=visit.who, arguments=arguments)
         except UsageError as error:
@@ -129,6 +133,15 @@ async def _decided(
     resumed = await decisions.go_on(visit.service, row)
     said = "resumed" if resumed else "granted" if grant else "refused"
     return pages.moved(f"/console/approvals?done={said}")
+
+
+def _confirmed(visit: Visit, row: ApprovalRow) -> None:
+    """Raise Problem when the name of a destructive tool was not typed."""
+    contract = contract_of(visit, row.tool)
+    if contract is None or contract.risk != RiskClass.DESTRUCTIVE:
+        return
+    if visit.form.get("typed", "").strip() != row.tool:
+        raise problem(422, "validation_error", "NOT_CONFIRMED", visit.said("type_it", tool=row.tool))
 
 
 async def _as_shown(visit: Visit) -> ApprovalRow:

@@ -13,7 +13,7 @@ from gerbang.policy.rules import RulesPolicy
 from gerbang.policy.tool_facts import tool_facts
 from gerbang.server.console import pages
 from gerbang.server.console.approvals import own
-from gerbang.server.console.cards import contract_of, masked, read_arguments, restored
+from gerbang.server.console.cards import ballot_of, contract_of, hidden_of, masked, read_arguments, restored
 from gerbang.server.console.tools import offered
 from gerbang.server.console.visit import Page, Visit
 from gerbang.server.operation import short
@@ -33,7 +33,7 @@ async def form(visit: Visit) -> Reply:
         return _page(visit, tool=asked.get("tool", ""), arguments="{}")
     row = await own(visit, asked["approval"])
     contract = contract_of(visit, row.tool)
-    written = pages.editable(masked(contract, read_arguments(row.arguments)))
+    written = pages.editable(masked(hidden_of(contract, row), read_arguments(row.arguments)))
     return await _answered(visit, row.tool, written, row)
 
 
@@ -49,13 +49,13 @@ async def _answered(visit: Visit, tool: str, written: str, row: ApprovalRow | No
     if contract is None:
         raise not_found("tool of that name")
     given: dict[str, Any] = {"tool": tool, "arguments": written, "purpose": visit.form.get("purpose", "")}
-    tainted = visit.form.get("tainted") == "on" or (row is not None and ".tainted." in row.binding)
+    tainted = visit.form.get("tainted") == "on" or (row is not None and _is_tainted(row))
     try:
         arguments = msgspec.json.decode(written)
         if not isinstance(arguments, dict):
             raise UsageError(visit.said("not_object"))
         if row is not None and row.tool == tool:
-            arguments = restored(contract, read_arguments(row.arguments), arguments)
+            arguments = restored(hidden_of(contract, row), read_arguments(row.arguments), arguments)
         who = await _actor(visit, row)
         purpose = given["purpose"].strip() or None
         dry = await visit.gateway.dry_run(tool, arguments, principal=who, purpose=purpose)
@@ -66,6 +66,11 @@ async def _answered(visit: Visit, tool: str, written: str, row: ApprovalRow | No
     document = _document(contract, arguments, who, purpose, tainted, visit.now)
     told = await _told(visit.gateway.policy, document)
     return _page(visit, **given, row=row, tainted=tainted, actor=who, dry=dry, **told)
+
+
+def _is_tainted(row: ApprovalRow) -> bool:
+    ballot = ballot_of(row)
+    return ballot is not None and ballot.terms.tainted
 
 
 async def _actor(visit: Visit, row: ApprovalRow | None) -> Principal:

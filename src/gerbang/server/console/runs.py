@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from gerbang.server.console import pages
-from gerbang.server.console.cards import contract_of
+from gerbang.server.console.cards import contract_of, hidden_of
 from gerbang.server.console.events import CallView, Line, calls_of, line_of
 from gerbang.server.console.visit import Page, Visit
 from gerbang.server.operation import short, whole
@@ -108,11 +108,15 @@ async def _lines(visit: Visit, run: RunRow, after: int) -> tuple[list[Line], int
 
 async def _calls(visit: Visit, run: RunRow) -> list[CallView]:
     store = visit.store
+    hidden: dict[str, frozenset[str]] = {}
+    for row in await store.approvals(run_id=run.run_id, limit=_MAX_EVENTS):
+        contract = contract_of(visit, row.tool)
+        hidden[row.tool] = hidden.get(row.tool, frozenset()) | hidden_of(contract, row)
     return calls_of(
         await store.events(run.run_id, limit=_MAX_EVENTS * 4),
         await store.calls(run.run_id),
         await store.answers(run.run_id),
-        lambda tool: sensitive_of(visit, tool),
+        lambda tool: hidden.get(tool) or sensitive_of(visit, tool),
     )
 
 
