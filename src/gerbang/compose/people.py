@@ -21,6 +21,10 @@ from gerbang.values import CallError, Principal
 from gerbang.values.record import ApprovalRow, Batch
 
 
+class Objected(UsageError):
+    """The policy does not let this person approve the call."""
+
+
 class People:
     """Decides requests of a store. Raises UsageError for what cannot be decided (again), having recorded
     that somebody tried.
@@ -42,7 +46,7 @@ class People:
         after = ballot.agree(by, reason, self._clock.now(), edited=edited)
         if isinstance(after, CallError):
             await self._tried(ballot, by, after.error_code)
-            raise UsageError(f"{after.message} ({after.error_code}) Nothing was changed.")
+            raise Objected(f"{after.message} ({after.error_code}) Nothing was changed.")
         return await self._write(ballot, after, by)
 
     async def refuse(self, approval_id: str, by: Principal, reason: str) -> ApprovalRow:
