@@ -3,9 +3,11 @@
 
 import asyncio
 import email.utils
+import gzip
 import json
 import socket
 import time
+import zlib
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -17,7 +19,7 @@ from gerbang.errors import ConfigError, ModelFault, ModelProtocol, ModelTimeout,
 from gerbang.ports import Model
 from gerbang.values.model import ModelRequest
 from tests.models.answers import ASK, READ, ask, delta, run, sse
-from tests.models.player import HANG, JSON, NDJSON, PAUSE, RESET, Player, Script, head, playing, reply
+from tests.models.player import HANG, JSON, NDJSON, PAUSE, RESET, SSE, Player, Script, head, playing, reply
 
 KEY = "sk-very-secret-0123456789"
 PAGE = "<!DOCTYPE html><html><title>Welcome</title></html>"
@@ -79,7 +81,8 @@ FAULTS: list[tuple[str, Script, Fault, str]] = [
     ("a redirect", reply("", 307, Location="http://127.0.0.1:1/"), ModelProtocol, "redirects"),
     ("not HTTP", [b"SSH-2.0-OpenSSH_9.2\r\n"], ModelProtocol, "HTTP"),
     ("rubbish bytes", reply(bytes(range(128, 256)) * 10), ModelProtocol, ""),
-    ("compressed though not asked", reply(b"\x1f\x8b\x08\x00" + bytes(50), Content_Encoding="gzip"), ModelProtocol, ""),
+    ("compressed in a way that nobody knows", reply(b"\x1b\x2d\x00\x00", Content_Encoding="br"), ModelProtocol, "'br'"),
+    ("compressed, it says", reply(b"\x1f\x8b\x08\x00" + bytes(50), Content_Encoding="gzip"), ModelProtocol, ""),
 ]  # fmt: skip
 
 
@@ -431,6 +434,48 @@ def test_many_at_once() -> None:
             model = opened("openai", server)
             seen = await asyncio.gather(*(ask(model, ModelRequest(ASK)) for _ in range(150)))
             assert {answer.text for answer in seen} == {"fine"}
+            await model.aclose()
+
+    run(body)
+
+
+PACKED: list[tuple[str, Any]] = [
+    ("gzip", gzip.compress),
+    ("x-gzip", gzip.compress),
+    ("deflate", zlib.compress),
+    ("identity", bytes),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("encoding", "pack"), PACKED, ids=[case[0] for case in PACKED])
+def test_compressed_though_not_asked(kind: str, encoding: str, pack: Any) -> None:
+    """Some proxies do; the answer is read all the same, whatever the cut."""
+    _, body_ = OK[kind]
+    assert isinstance(body_, bytes)
+    packed = pack(body_)
+    kinds = {"openai": SSE, "ollama": NDJSON}
+
+    async def body() -> None:
+        start = head(content_type=kinds[kind], Content_Encoding=encoding)
+        async with playing([start, packed], [start, *[bytes([one]) for one in packed]]) as server:
+            model = opened(kind, server)
+            for _cut in range(2):
+                assert (await ask(model, ModelRequest(ASK))).text == "fine"
+            await model.aclose()
+
+    run(body)
+
+
+def test_a_small_answer_does_not_become_a_large_one() -> None:
+    bomb = gzip.compress(b'{"choices": [{"message": {"content": "' + b"x" * 80_000_000 + b'"}}]}', 9)
+    assert len(bomb) < 100_000
+
+    async def body() -> None:
+        async with playing([head(content_type=JSON, Content_Encoding="gzip"), bomb]) as server:
+            model = opened("openai", server)
+            with pytest.raises(ModelProtocol, match="more than"):
+                await ask(model, ModelRequest(ASK, stream=False))
             await model.aclose()
 
     run(body)

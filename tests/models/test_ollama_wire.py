@@ -70,6 +70,16 @@ CASES = [
     Case("two calls in one line", lines(part(tool_calls=[{"function": {"name": R, "arguments": {"path": p}}} for p in "ab"]), DONE), calls=((None, R, '{"path": "a"}'), (None, R, '{"path": "b"}')), finish="tool_calls"),
     Case("two calls in two lines", lines(call({"path": "a"}), call({"path": "b"}), DONE), calls=((None, R, '{"path": "a"}'), (None, R, '{"path": "b"}')), finish="tool_calls"),
     Case("calls that are none", lines(part("a", tool_calls=None), part(tool_calls=[None, {}, {"function": 7}]), DONE), "a"),
+    Case("byte order mark", b"\xef\xbb\xbf" + lines(part("a"), DONE), "a"),
+    Case("white space before", b"\n  " + lines(part("a"), DONE), "a"),
+    Case("content null", lines({"message": {"role": "assistant", "content": None}, "done": False}, part("a"), DONE), "a"),
+    Case("lines with only a role", lines({"message": {"role": "assistant"}, "done": False}, part("a"), DONE), "a"),
+    Case("one id for two calls", lines(call({"path": "a"}, id="c"), call({"path": "b"}, id="c"), DONE), calls=(("c", R, '{"path": "a"}'), ("c", R, '{"path": "b"}')), finish="tool_calls"),
+    Case("the call again in the last line", lines(call(NOTES, id="c"), {**call(NOTES, id="c"), "done": True}), calls=(("c", R, NOTES),), finish="tool_calls"),
+    Case("an index that is wrong", lines(part(tool_calls=[{"function": {"index": 7, "name": R, "arguments": {"path": "notes.txt"}}}]), DONE), calls=READ_NOTES, finish="tool_calls"),
+    Case("no arguments", lines(part(tool_calls=[{"function": {"name": R}}]), DONE), calls=((None, R, "{}"),), finish="tool_calls"),
+    Case("arguments an empty text", lines(call(""), DONE), calls=((None, R, ""),), finish="tool_calls"),
+    Case("a wrong reason beside a call", lines(call(NOTES), {**DONE, "done_reason": "load"}), calls=READ_NOTES, finish="tool_calls"),
     Case("a lone surrogate", b'{"message":{"content":"x\\ud83d"}, "done": true}\n', "x\ufffd"),
 ]  # fmt: skip
 

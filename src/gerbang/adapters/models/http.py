@@ -16,7 +16,8 @@ from typing import Any, Final
 import aiohttp
 
 from gerbang.adapters.models.address import Address
-from gerbang.adapters.models.foreign import reason
+from gerbang.adapters.models.foreign import answered
+from gerbang.adapters.models.packed import Unreadable, unpacker
 from gerbang.errors import ConfigError, ModelFault, ModelProtocol, ModelTimeout, ModelUnavailable
 from gerbang.limits import MODEL_RETRIES
 from gerbang.ports import Secrets
@@ -153,13 +154,15 @@ class Wire:
                 body = b""
         finally:
             response.close()
-        said = reason(body, self.key)
-        text = f"The model server at {origin} answered {status}" + (f": {said}" if said else ".")
+        text = f"The model server at {origin} {answered(status, body, self.key)}"
         if status in _RETRIED:
             return _retry_after(response.headers.get("Retry-After")), ModelUnavailable(text)
         if status in (401, 403):
-            name = self.key_name or "none is set; name one with `api_key`"
-            return None, ModelFault(f"{text} Check the key (secret: {name}).")
+            if self.key_name is None:
+                advice = "No key is named; set `api_key_secret` to the name of the secret that holds it."
+            else:
+                advice = f"Check the key: it is the secret {self.key_name}."
+            return None, ModelFault(f"{text} {advice}")
         if status == 404:
             return None, ModelFault(f"{text} Check the model's name and the path of the URL.")
         return None, ModelFault(text)
@@ -180,7 +183,7 @@ class Wire:
             self._session = aiohttp.ClientSession(
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout_s),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,  # a small answer cannot become a large one
+                auto_decompress=False,  # see `packed`: a small answer cannot become a large one
                 trust_env=False,
             )
             self._loop = loop
@@ -203,12 +206,38 @@ class Answer:
         self._content = response.content
         self._wire = wire
         self._deadline = deadline
+        self._encoding = response.headers.get("Content-Encoding")
+        try:
+            self._unpacker = unpacker(self._encoding)
+        except Unreadable:
+            raise self._packed() from None
 
     async def chunk(self) -> bytes:
         """Return the next bytes; empty at the end. A connection that breaks is an end with `broken` set.
 
-        Raises ModelTimeout when the whole answer, or the silence inside it, takes too long.
+        Raises ModelTimeout when the whole answer, or the silence inside it, takes too long, and ModelProtocol
+        for bytes that are not compressed as the server says.
         """
+        packed = self._unpacker
+        if packed is None:
+            return await self._bytes()
+        try:
+            while not (out := packed.piece()):
+                data = await self._bytes()
+                if not data:
+                    return b""
+                packed.put(data)
+        except Unreadable:
+            raise self._packed() from None
+        return out
+
+    def _packed(self) -> ModelProtocol:
+        return ModelProtocol(
+            f"The model server at {self._wire.address.origin} sent bytes that are not the "
+            f"{(self._encoding or '')[:40]!r} that it says. Have it send plain bytes."
+        )
+
+    async def _bytes(self) -> bytes:
         now = asyncio.get_running_loop().time()
         idle = now + self._wire.idle_timeout_s if self.started else self._deadline
         try:

@@ -111,11 +111,17 @@ class OllamaReading(Reading):
         calls = message.get("tool_calls")
         for entry in calls if isinstance(calls, list) else ():
             call = _call(len(self._calls), entry)
-            if call is not None:
+            if call is not None and not self._is_repeat(call):
                 self._count(call.arguments)
                 self._calls.append(call)
                 events.append(CallDelta(call.index, call.name, call.arguments))
         return events
+
+    def _is_repeat(self, call: ModelCall) -> bool:
+        """Tell whether a call with an id has come before; one without an id may well be meant twice."""
+        return call.id is not None and any(
+            (call.id, call.name, call.arguments) == (one.id, one.name, one.arguments) for one in self._calls
+        )
 
     def _finish(self) -> list[ModelEvent]:
         self.over = True

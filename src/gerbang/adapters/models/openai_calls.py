@@ -133,7 +133,7 @@ class CallReader:
         if not self._calls:
             return None
         if call_id is not None and call_id in self._by_id:
-            return self._by_id[call_id]
+            return self._of_id(self._by_id[call_id], index, name, fragment)
         same = None if index is None else self._by_index.get(index)
         last = self._calls[-1]
         if name is None:
@@ -146,6 +146,16 @@ class CallReader:
         if candidate.balance.complete and not (index is not None and candidate.is_repeat(fragment)):
             return None
         return candidate
+
+    def _of_id(self, known: _Open, index: int | None, name: str | None, fragment: str) -> _Open | None:
+        """Return the call that an entry with a known id continues. Some servers give all calls one id."""
+        if index is None or index == known.index or known.index is None:
+            over = name is not None and known.balance.complete and bool(fragment.strip())
+            return None if over and not known.is_repeat(fragment) else known
+        other = self._by_index.get(index)
+        if other is not None and other.id == known.id:
+            return other
+        return None if name is not None and not known.is_repeat(fragment) else known
 
 
 def _text(value: Any) -> str | None:

@@ -1,11 +1,14 @@
 """The body of an answer, read by what it is: the part that all wires share."""
 
-from gerbang.adapters.models.foreign import reason
+from typing import Final
+
 from gerbang.adapters.models.http import Answer, Wire
 from gerbang.errors import ModelProtocol, ModelUnavailable
 
 MAX_BODY_BYTES = 33_554_432
 """A whole (not streamed) answer larger than this is refused."""
+
+_MARK: Final = b"\xef\xbb\xbf"
 
 
 class Reading:
@@ -25,13 +28,15 @@ class Reading:
         Raises ModelProtocol for an empty body or a page, ModelUnavailable for a connection that broke.
         """
         head = b""
-        while not head:
+        while not head or _MARK.startswith(head):  # a byte order mark may come in pieces
             chunk = await self._answer.chunk()
             if not chunk:
                 break
-            head = chunk.removeprefix(b"\xef\xbb\xbf").lstrip()
+            head = (head + chunk).lstrip()
+            if head.startswith(_MARK):
+                head = head[len(_MARK) :].lstrip()
         if head[:1] == b"<":
-            raise self.protocol(reason(head, None))
+            raise self.protocol("an HTML page")
         if not head and self._answer.broken:
             raise ModelUnavailable(
                 f"The model server at {self._origin} closed the connection before its answer."
