@@ -11,8 +11,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import gerbang as g  # noqa: E402
-from tests.runtime.test_recovery import tools  # noqa: E402
+import gerbang as g
+from tests.runtime.test_recovery import tools
 
 POLICY = g.Policy.from_rules(
     [{"id": "all", "match": {"tool": ["*"]}, "everything": True, "decision": "allow", "reason": "T"}]
