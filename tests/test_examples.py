@@ -8,9 +8,17 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-MAX_LINES = 40
+MAX_LINES = 60
 
 PRINTS = {
+    "approvals_two_person.py": [
+        "ana did not count: ana may not approve this call",
+        "bo agreed: pending",
+        "(SECOND_PERSON)",
+        "cy agreed: granted",
+        "Note: bo changed the call before it ran: amount: 500 → 50",
+        "paid 50 to eve",
+    ],
     "approve_later.py": [
         "pending - This call waits for a person's approval. It has not run.",
         "ok sent to ana@example.org: hello",
