@@ -9,7 +9,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import fields
@@ -205,6 +205,9 @@ def _checked(name: str, value: Any, source: str) -> Any:
     text = isinstance(value, str)
     if text and name == "egress":  # a list has no other form in the environment
         value = [part.strip() for part in value.split(",") if part.strip()]
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    if choices and value not in choices:
+        raise ConfigError(f"The setting {name} {source} is one of: {', '.join(choices)}; not {value!r}.")
     try:
         # Options and variables arrive as text; a file has types of its own, and `strict` holds it to them.
         return convert(value, kind, strict=not text)

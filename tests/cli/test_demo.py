@@ -25,22 +25,30 @@ SHOWN = {
         "openai:",
     ],
     "id": [
-        "You: Hitung 25 * 4 + 10",
-        '1. the model proposes   hitung {"ekspresi": "25 * 4 + 10"}',
-        "1. what came back       110",
-        "You: Baca berkas catatan.txt",
-        "1. the model proposes   baca_berkas",
-        "You: Baca catatan.txt dan baca tugas.md",
-        "2. the model proposes   baca_berkas",
-        "gerbang chat",
+        "Anda: Hitung 25 * 4 + 10",
+        '1. model mengusulkan    hitung {"ekspresi": "25 * 4 + 10"}',
+        "1. yang kembali         110",
+        "Anda: Baca berkas catatan.txt",
+        "1. model mengusulkan    baca_berkas",
+        "Anda: Baca catatan.txt dan baca tugas.md",
+        "2. model mengusulkan    baca_berkas",
+        "gerbang chat --lang id",
+        "ruang-kerja",
     ],
 }
+
+STARTED = {
+    "en": ["Starting", "Request", "Request", "Request"],
+    "id": ["Memulai", "Permintaan", "Permintaan", "Permintaan"],
+}
+"""What standard error says while nothing moves on the screen."""
 
 
 @pytest.mark.parametrize("lang", ["en", "id"])
 def test_demo(tmp_path: Path, lang: str) -> None:
     ran = gerbang("demo", "--lang", lang, cwd=tmp_path)
-    assert (ran.code, ran.err) == (0, "")
+    assert ran.code == 0
+    assert [line.split()[0] for line in ran.err.splitlines()] == STARTED[lang]
     rest = ran.out
     for part in SHOWN[lang]:
         before, found, rest = rest.partition(part)

@@ -14,8 +14,10 @@ from gerbang.cli.running import run_interruptible
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.cli.standard_input import read_all
+from gerbang.cli.texts import language, say
 from gerbang.config import Settings
 from gerbang.limits import MAX_ARGUMENT_BYTES
+from gerbang.values.sentences import advised, in_language
 
 
 def register(app: typer.Typer) -> None:
@@ -38,24 +40,33 @@ def call(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen and why; run and record nothing.")
     ] = False,
+    pending: options.Pending = False,
     json: options.Json = False,
 ) -> int:
     """Call one tool through the gate and print what came back."""
     chosen = options.settings(
         config, workspace=workspace, knowledge=knowledge, policy=policy, lang=lang, store=store
     )
-    text = read_all(MAX_ARGUMENT_BYTES, "The arguments") if arguments == "-" else arguments
+    text = read_all(MAX_ARGUMENT_BYTES, say("the_arguments")) if arguments == "-" else arguments
     if dry_run:
         return run_interruptible(_dry_run(chosen, tool, read_object(text), python or [], as_json=json))
-    return run_interruptible(_call(chosen, tool, read_object(text), python or [], as_json=json))
+    return run_interruptible(
+        _call(chosen, tool, read_object(text), python or [], as_json=json, pending=pending)
+    )
 
 
 async def _call(
-    settings: Settings, tool: str, arguments: dict[str, object], extra: list[str], *, as_json: bool
+    settings: Settings,
+    tool: str,
+    arguments: dict[str, object],
+    extra: list[str],
+    *,
+    as_json: bool,
+    pending: bool,
 ) -> Exit:
     screen = Screen.standard()
     with contextlib.redirect_stdout(sys.stderr):  # what a tool prints is no part of the answer
-        async with street.gateway(settings, screen, extra) as gate:
+        async with street.gateway(settings, screen, extra, pending=pending) as gate:
             result = await gate.call(tool, arguments)
     if as_json:
         screen.document(result.as_dict())
@@ -75,10 +86,11 @@ async def _dry_run(
         screen.document(would.as_dict())
     else:
         reasons = ", ".join(would.decision.reasons)
-        screen.line(f"Decision: {one_line(would.decision.decision)} ({one_line(reasons)})")
+        screen.line(say("decision", decision=one_line(would.decision.decision), reasons=one_line(reasons)))
         if would.error is not None:
-            screen.line(printable(f"{would.error.message} {would.error.suggested_fix}"))
+            error = advised(in_language(would.error, language()), language())
+            screen.line(printable(f"{error.message} {error.suggested_fix}"))
         for line in printable(would.preview).splitlines():
             screen.line(line)
-        screen.line("Nothing was run.")
+        screen.line(say("nothing_run"))
     return Exit.FAILED if would.decision.decision == "deny" else Exit.DONE

@@ -16,13 +16,13 @@ from gerbang.cli.running import run_interruptible
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.cli.standard_input import checked_argument, read_all
+from gerbang.cli.texts import say
 from gerbang.config import Settings
 from gerbang.errors import GerbangError, UsageError
 from gerbang.runtime.events import AnswerDelta, Finished, RunResult, ToolCalled
 from gerbang.values.message import Message
 
 _MAX_PROMPT_BYTES: Final = 1_048_576
-_HELP: Final = "/new forgets the conversation, /quit (or Ctrl-D) ends. Ctrl-C stops the turn that is running."
 
 
 def register(app: typer.Typer) -> None:
@@ -48,10 +48,17 @@ def chat(
         bool | None,
         typer.Option("--stream/--no-stream", help="Print the answer as it is made. With --json: events."),
     ] = None,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="Each line of standard input is a request of one conversation.")
+    ] = False,
+    pending: options.Pending = False,
     config: options.Config = None,
     json: options.Json = False,
 ) -> int:
-    """Ask once, or talk. Tools run only if the gate allows it; a person is asked where policy says so."""
+    """Ask once, or talk. Tools run only if the gate allows it; a person is asked where policy says so.
+
+    Standard input that is piped is one request, all of it; with --lines each line is one.
+    """
     chosen = options.settings(
         config,
         model=model,
@@ -63,41 +70,82 @@ def chat(
         store=store,
         max_steps=max_steps,
     )
-    text = _given(prompt)
-    if text is not None:
-        return run_interruptible(_once(chosen, text, python or [], as_json=json, stream=stream))
+    texts = _each_line(prompt) if lines else _given(prompt)
+    if texts is not None:
+        return run_interruptible(
+            _ask(chosen, texts, python or [], as_json=json, stream=stream, pending=pending)
+        )
     if json:
-        raise UsageError("--json needs a prompt: gerbang chat --json 'What is 25 * 4 + 10?'")
-    return _converse(chosen, python or [])
+        raise UsageError(say("json_needs_prompt"))
+    return _converse(chosen, python or [], pending=pending)
 
 
-def _given(prompt: str | None) -> str | None:
+def _each_line(prompt: str | None) -> list[str]:
+    """Return the requests on standard input, one a line."""
+    if prompt not in (None, "-"):
+        raise UsageError(say("lines_or_prompt"))
+    texts = [line for line in read_all(_MAX_PROMPT_BYTES, say("the_prompt")).splitlines() if line.strip()]
+    if not texts:
+        raise UsageError(say("prompt_empty"))
+    return texts
+
+
+def _given(prompt: str | None) -> list[str] | None:
     """Return the prompt from the command line or standard input, or None to talk."""
     if prompt == "-" or (prompt is None and not sys.stdin.isatty()):
-        prompt = read_all(_MAX_PROMPT_BYTES, "The prompt")
+        prompt = read_all(_MAX_PROMPT_BYTES, say("the_prompt"))
     if prompt is None:
         return None
     if not prompt.strip():
-        raise UsageError("The prompt is empty. Write one: gerbang chat 'What is 25 * 4 + 10?'")
-    return checked_argument(prompt, "The prompt")
+        raise UsageError(say("prompt_empty"))
+    return [checked_argument(prompt, say("the_prompt"))]
 
 
-async def _once(
-    settings: Settings, text: str, extra: list[str], *, as_json: bool, stream: bool | None
+async def _ask(
+    settings: Settings,
+    texts: list[str],
+    extra: list[str],
+    *,
+    as_json: bool,
+    stream: bool | None,
+    pending: bool,
 ) -> Exit:
+    """Answer the requests in order. The exit code is that of the first one that did not end well."""
     screen = Screen.standard()
-    async with street.gateway(settings, screen, extra) as gate, street.agent(settings, screen, gate) as agent:
-        if as_json and not stream:
-            result = await agent.run(text)
-            screen.document(run_json(result))
-        elif as_json:
-            async for event in agent.stream(text):
-                screen.document(event_json(event))
-                if isinstance(event, Finished):
-                    result = event.result
-        else:
-            result = await turn(agent, screen, text, stream=sys.stdout.isatty() if stream is None else stream)
-    return for_status(result.status)
+    history: list[Message] = []
+    codes = []
+    async with (
+        street.gateway(settings, screen, extra, pending=pending) as gate,
+        street.agent(settings, screen, gate) as agent,
+    ):
+        for text in texts:
+            if as_json:
+                result = await _documents(agent, screen, text, history, events=bool(stream))
+            else:
+                streaming = sys.stdout.isatty() if stream is None else stream
+                result = await turn(agent, screen, text, history=list(history), stream=streaming)
+            codes.append(for_status(result.status))
+            _remember(history, text, result)
+    return next((code for code in codes if code != Exit.DONE), Exit.DONE)
+
+
+async def _documents(
+    agent: Agent, screen: Screen, text: str, history: list[Message], *, events: bool
+) -> RunResult:
+    if not events:
+        result = await agent.run(text, history=list(history))
+        screen.document(run_json(result))
+        return result
+    async for event in agent.stream(text, history=list(history)):
+        screen.document(event_json(event))
+        if isinstance(event, Finished):
+            result = event.result
+    return result
+
+
+def _remember(history: list[Message], text: str, result: RunResult) -> None:
+    if result.status == "completed":
+        history += [Message("user", text), Message("assistant", result.answer)]
 
 
 async def turn(
@@ -116,7 +164,7 @@ async def turn(
     narrator = Narrator(screen, detailed=detailed)
     streamed = ""
     async with screen.spinning():
-        screen.status("thinking")
+        screen.status(say("thinking"))
         async for event in agent.stream(text, history=history or []):
             if isinstance(event, Finished):
                 result = event.result
@@ -128,31 +176,25 @@ async def turn(
                 streamed = ""
             narrator.on(event)
     if detailed:
-        screen.line(f"{screen.styled('Answer:', 'bold')} {printable(result.answer.strip())}")
+        screen.line(f"{screen.styled(say('answer'), 'bold')} {printable(result.answer.strip())}")
     elif not stream or streamed.strip() != result.answer.strip():
         screen.line(printable(result.answer).rstrip("\n"))
     else:
         screen.end_line()
     if result.status != "completed":
-        screen.note(f"({_ENDINGS.get(result.status, result.status)}{_because(result)})")
+        ending = say(f"end_{result.status}") if result.status in _ENDINGS else result.status
+        screen.note(f"({ending}{_because(result)})")
     return result
 
 
-_ENDINGS: Final = {
-    "max_steps": "stopped at the step limit",
-    "budget": "stopped: a budget is used up",
-    "denied": "stopped: a call was denied",
-    "pending_approval": "waiting for a person's approval",
-    "cancelled": "cancelled",
-    "model_error": "the model gave no answer",
-}
+_ENDINGS: Final = ("max_steps", "budget", "denied", "pending_approval", "cancelled", "model_error")
 
 
 def _because(result: RunResult) -> str:
     return f": {one_line(result.detail, 400)}" if result.detail else ""
 
 
-def _converse(settings: Settings, extra: list[str]) -> Exit:
+def _converse(settings: Settings, extra: list[str], *, pending: bool) -> Exit:
     """Talk until the input ends. One event loop serves all turns; between turns it rests."""
     screen = Screen.standard()
     line = PromptLine()
@@ -161,20 +203,22 @@ def _converse(settings: Settings, extra: list[str]) -> Exit:
         stack = contextlib.AsyncExitStack()
 
         async def open_all() -> Agent:
-            gate = await stack.enter_async_context(street.gateway(settings, screen, extra))
+            opened = street.gateway(settings, screen, extra, pending=pending)
+            gate = await stack.enter_async_context(opened)
             return await stack.enter_async_context(street.agent(settings, screen, gate))
 
         agent = runner.run(open_all())
-        screen.note(f"Model {one_line(settings.model)}, profile {settings.profile}. {_HELP}")
+        head = {"model": one_line(settings.model), "profile": settings.profile, "keys": say("chat_keys")}
+        screen.note(say("chat_head", **head))
         try:
             while True:
                 try:
-                    text = line.ask("you> ")
+                    text = line.ask(say("you"))
                 except EOFError:
                     screen.note("")
                     return Exit.DONE
                 except KeyboardInterrupt:
-                    screen.note("\n(Ctrl-D ends)")
+                    screen.note("\n" + say("ctrl_d"))
                     continue
                 command = text.strip()
                 if command in ("/quit", "/exit"):
@@ -182,7 +226,7 @@ def _converse(settings: Settings, extra: list[str]) -> Exit:
                 if command == "/new":
                     history.clear()
                 elif command.startswith("/"):
-                    screen.note(_HELP)
+                    screen.note(say("chat_keys"))
                 elif command:
                     _take_turn(runner, agent, screen, text, history)
         finally:
@@ -196,9 +240,8 @@ def _take_turn(
     try:
         result = runner.run(turn(agent, screen, text, history=list(history)))
     except KeyboardInterrupt:
-        screen.note("\nStopped. What had begun is on record; nothing more will start.")
+        screen.note("\n" + say("stopped"))
     except GerbangError as error:
-        screen.note(f"Error: {one_line(str(error), 600)}")
+        screen.note(say("error", text=one_line(str(error), 600)))
     else:
-        if result.status == "completed":
-            history += [Message("user", text), Message("assistant", result.answer)]
+        _remember(history, text, result)

@@ -14,6 +14,7 @@ from gerbang.cli.exits import Exit
 from gerbang.cli.running import run_interruptible
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
+from gerbang.cli.texts import language, say
 from gerbang.config import Settings
 from gerbang.packs.basics import default_workspace
 from gerbang.packs.sample import KNOWLEDGE, copy_sample
@@ -56,14 +57,18 @@ async def _demo(settings: Settings, requests: list[str]) -> Exit:
     workspace = _sample(settings)
     knowledge = settings.knowledge or str(workspace / KNOWLEDGE[settings.lang])
     settings = replace(settings, workspace=str(workspace), knowledge=knowledge)
-    screen.line("Gerbang: the model proposes, the gate decides, and everything is on record.", "title")
-    screen.line(f"Model {one_line(settings.model)}, workspace {one_line(str(workspace))}, records in "
-                f"{one_line(shown_address(settings.store))}")  # fmt: skip
+    screen.line(say("demo_title"), "title")
+    where = {"model": settings.model, "workspace": str(workspace), "store": shown_address(settings.store)}
+    screen.line(say("demo_where", **{name: one_line(text) for name, text in where.items()}))
+    if not screen.moving:
+        screen.note(say("demo_starting"))
     statuses = []
     async with street.gateway(settings, screen) as gate, street.agent(settings, screen, gate) as agent:
-        for request in requests:
+        for number, request in enumerate(requests, 1):
             screen.line()
-            screen.line(f"You: {one_line(request)}", "bold")
+            screen.line(say("demo_you", request=one_line(request)), "bold")
+            if not screen.moving:  # no spinner there: say at least that something is going on
+                screen.note(say("demo_answering", number=number, count=len(requests)))
             result = await turn(agent, screen, request, stream=False, detailed=True)
             statuses.append(result.status)
     _what_next(screen)
@@ -81,17 +86,18 @@ def _sample(settings: Settings) -> Path:
 
 def _what_next(screen: Screen) -> None:
     program = _program()
+    lang = "" if language() == "en" else f" --lang {language()}"
     screen.line()
-    screen.line("What next", "title")
+    screen.line(say("what_next"), "title")
     for command, about in (
-        ("chat", "talk to this model about your own files in ./workspace"),
-        ("runs list", "what has just been recorded; runs show RUN is one run's timeline"),
-        ("tools list", "what the model may propose"),
-        ("chat --model ollama:MODEL@http://127.0.0.1:11434", "a model served by Ollama"),
-        ("chat --model openai:MODEL@http://127.0.0.1:8080/v1", "any OpenAI-compatible server"),
+        ("chat", "next_chat"),
+        ("runs list", "next_runs"),
+        ("tools list", "next_tools"),
+        ("chat --model ollama:MODEL@http://127.0.0.1:11434", "next_ollama"),
+        ("chat --model openai:MODEL@http://127.0.0.1:8080/v1", "next_openai"),
     ):
-        screen.line(f"  {program} {command}")
-        screen.line(f"      {screen.styled(about, 'dim')}")
+        screen.line(f"  {program} {command}{lang}")
+        screen.line(f"      {screen.styled(say(about), 'dim')}")
 
 
 def _program() -> str:

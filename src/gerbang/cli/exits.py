@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Final
 
 from gerbang.cli.safe_text import printable
+from gerbang.cli.texts import say
 from gerbang.errors import CallerError, GerbangError
 
 _MAX_TEXT: Final = 2_000
@@ -44,7 +45,7 @@ def report(error: BaseException) -> Exit:
     stack trace is shown only when `GERBANG_DEBUG` is set, because traces can hold secrets.
     """
     if isinstance(error, KeyboardInterrupt):
-        _complain("Interrupted. What was decided and done so far is on record: gerbang runs list")
+        _complain(say("interrupted"))
         return Exit.INTERRUPTED
     if isinstance(error, BrokenPipeError):
         # The reader went away, like `| head`. Python would complain once more when it closes the stream.
@@ -53,13 +54,10 @@ def report(error: BaseException) -> Exit:
     if os.environ.get("GERBANG_DEBUG"):
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, GerbangError):
-        _complain(f"Error: {error}")
+        _complain(say("error", text=error))
         return Exit.USAGE if isinstance(error, CallerError) else Exit.FAILED
     reference = secrets.token_hex(4)
-    _complain(
-        f"Error: something went wrong inside Gerbang ({type(error).__name__}, reference {reference}).\n"
-        "Run it again with GERBANG_DEBUG=1 to see where, and report that with the reference."
-    )
+    _complain(say("inside", kind=type(error).__name__, reference=reference))
     return Exit.FAILED
 
 

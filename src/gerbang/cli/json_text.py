@@ -1,12 +1,11 @@
 """JSON that a person typed or piped: read strictly, with errors that say where."""
 
 import json
-from typing import Any, Final
+from typing import Any
 
+from gerbang.cli.texts import say
 from gerbang.errors import UsageError
 from gerbang.limits import MAX_ARGUMENT_BYTES
-
-_EXAMPLE: Final = """Write a JSON object, such as '{"path": "notes.txt"}'."""
 
 
 def read_object(text: str) -> dict[str, Any]:
@@ -16,22 +15,27 @@ def read_object(text: str) -> dict[str, Any]:
     infinities, and for text of more than MAX_ARGUMENT_BYTES bytes.
     """
     if len(text.encode("utf-8", "surrogatepass")) > MAX_ARGUMENT_BYTES:
-        raise UsageError(f"The arguments are larger than {MAX_ARGUMENT_BYTES} bytes. Send less.")
+        raise UsageError(say("json_large", limit=MAX_ARGUMENT_BYTES))
     if not text.strip():
         return {}
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise UsageError(
-            f"The arguments are not valid JSON: {error.msg} (line {error.lineno}, column {error.colno}). "
-            f"{_EXAMPLE}"
+            say(
+                "json_wrong",
+                reason=error.msg,
+                line=error.lineno,
+                column=error.colno,
+                example=say("json_example"),
+            )
         ) from None
     except RecursionError:
-        raise UsageError("The arguments are nested too deeply. Send a flatter object.") from None
+        raise UsageError(say("json_deep")) from None
     except ValueError as error:  # the interpreter's bound on the digits of an integer
-        raise UsageError(f"The arguments cannot be read: {error}. {_EXAMPLE}") from None
+        raise UsageError(say("json_unreadable", reason=error, example=say("json_example"))) from None
     if not isinstance(value, dict):
-        raise UsageError(f"The arguments are {_kind(value)}, not an object. {_EXAMPLE}")
+        raise UsageError(say("json_other", kind=_kind(value), example=say("json_example")))
     return value
 
 
@@ -39,17 +43,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise UsageError(f"The name {name!r} stands twice in one object. Leave one of them out.")
+            raise UsageError(say("json_twice", name=name))
         found[name] = value
     return found
 
 
 def _refuse_constant(name: str) -> Any:
-    raise UsageError(f"{name} is not a JSON number. Write a finite number.")
+    raise UsageError(say("json_constant", name=name))
 
 
 def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    names = {bool: "true or false", int: "a number", float: "a number", str: "a string", list: "a list"}
-    return names[type(value)]
+    names = {bool: "bool", int: "number", float: "number", str: "text", list: "list"}
+    return say(f"kind_{names.get(type(value), 'null')}")

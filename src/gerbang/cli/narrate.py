@@ -6,6 +6,7 @@ from typing import Any, Final, assert_never
 
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
+from gerbang.cli.texts import language, say
 from gerbang.runtime.events import (
     AgentEvent,
     AnswerDelta,
@@ -17,8 +18,10 @@ from gerbang.runtime.events import (
     RunResult,
     ToolCalled,
     ToolFinished,
+    ToolOpened,
 )
 from gerbang.values import Decision, Result
+from gerbang.values.sentences import advised, in_language
 
 _MAX_LINES: Final = 4
 _MAX_LINE: Final = 160
@@ -42,14 +45,17 @@ class Narrator:
             case AnswerDelta(text=text):
                 self._screen.write(printable(text.replace("\r", "")))
             case ReasoningSeen():
-                self._screen.status("thinking")
+                self._screen.status(say("thinking"))
+            case ToolOpened():
+                self._screen.status(f"{one_line(event.tool)} …")
             case ToolCalled():
                 self._called(event)
             case Decided():
                 self._say_decision(event.call_id, event.decision)
             case ApprovalNeeded():
                 self._screen.status("")
-                self._screen.note(f"Waiting for approval {event.approval_id}: {one_line(event.preview)}")
+                waiting = say("waiting_for", id=event.approval_id, preview=one_line(event.preview))
+                self._screen.note(waiting)
             case ToolFinished():
                 self._finished(event)
             case Notice():
@@ -74,21 +80,25 @@ class Narrator:
         self._tell_status()
         self._numbers[event.call_id] = len(self._numbers) + 1
         if self._detailed:
-            self._item(event.call_id, "the model proposes", [_call(event.tool, event.arguments)])
+            self._item(event.call_id, say("proposes"), [_call(event.tool, event.arguments)])
 
     def _say_decision(self, call_id: str, decision: Decision) -> None:
         if self._detailed and call_id not in self._decided:
             self._decided.add(call_id)
             word = self._screen.styled(decision.decision, _STYLES[decision.decision])
             text = f"{word}  {', '.join(decision.reasons)}: {why(decision)}"
-            self._item(call_id, "the gate decides", [text])
+            self._item(call_id, say("decides"), [text])
 
     def _finished(self, event: ToolFinished) -> None:
         self._running.pop(event.call_id, None)
         self._tell_status()
         screen, result = self._screen, event.result
         if not self._detailed:
-            mark = screen.styled("done", "dim") if result.status == "ok" else screen.styled("not done", "red")
+            mark = (
+                screen.styled(say("done"), "dim")
+                if result.status == "ok"
+                else screen.styled(say("not_done"), "red")
+            )
             text = "" if result.error is None else f": {one_line(result.error.message, 160)}"
             screen.note(screen.styled(f"[{one_line(event.tool)}] ", "dim") + mark + text)
             return
@@ -96,8 +106,8 @@ class Narrator:
             self._say_decision(event.call_id, result.decision)
         lines = _outcome(result)
         if result.replayed:
-            lines.append("(from the record: nothing ran again)")
-        self._item(event.call_id, "what came back", lines)
+            lines.append(say("from_record"))
+        self._item(event.call_id, say("came_back"), lines)
 
     def _item(self, call_id: str, label: str, lines: list[str]) -> None:
         head = f"  {self._numbers.get(call_id, 0)}. {label:<20} "
@@ -106,7 +116,7 @@ class Narrator:
 
     def _tell_status(self) -> None:
         names = ", ".join(one_line(name) for name in self._running.values())
-        self._screen.status(f"running {names}" if names else "thinking")
+        self._screen.status(say("running", names=names) if names else say("thinking"))
 
 
 def event_json(event: AgentEvent) -> dict[str, Any]:
@@ -132,6 +142,7 @@ def _plain(value: Any) -> Any:
 _TYPES: Final[dict[type[Any], str]] = {
     AnswerDelta: "answer_delta",
     ReasoningSeen: "reasoning",
+    ToolOpened: "tool_opened",
     ToolCalled: "tool_called",
     Decided: "decided",
     ApprovalNeeded: "approval_needed",
@@ -145,14 +156,11 @@ def why(decision: Decision) -> str:
     """Return one plain sentence on why the gate decided so."""
     code = decision.reasons[0] if decision.reasons else ""
     if decision.rule is not None:
-        return f"rule {decision.rule} matched"
+        return say("why_rule", rule=decision.rule)
     if code.startswith("CLASS_"):
         risk = code.removeprefix("CLASS_").lower()
-        return f"no rule matched, and {_SAID[decision.decision]} by default for class {risk}"
-    return "no rule was needed for that" if decision.decision == "deny" else "no rule matched"
-
-
-_SAID: Final = {"allow": "calls are allowed", "ask": "a person is asked", "deny": "calls are denied"}
+        return say(f"why_class_{decision.decision}", risk=risk)
+    return say("why_no_rule" if decision.decision == "deny" else "why_unmatched")
 
 
 def _call(tool: str, arguments: Mapping[str, Any] | None) -> str:
@@ -168,22 +176,23 @@ def _outcome(result: Result) -> list[str]:
     if result.status != "ok":
         return _trouble(result)
     shown = result.value if isinstance(result.value, str) else _json(result.value)
-    lines = [line[:_MAX_LINE] for line in printable(shown[:_MAX_SHOWN]).strip().splitlines()] or ["(empty)"]
+    lines = [line[:_MAX_LINE] for line in printable(shown[:_MAX_SHOWN]).strip().splitlines()] or [
+        say("nothing_in_it")
+    ]
     if len(lines) > _MAX_LINES:
-        lines = [*lines[:_MAX_LINES], f"... ({len(lines) - _MAX_LINES} more lines)"]
+        lines = [*lines[:_MAX_LINES], say("more_lines", count=len(lines) - _MAX_LINES)]
     return lines
 
 
 def _trouble(result: Result) -> list[str]:
     if result.status == "pending":
-        waits = f" (approval {result.approval_id})" if result.approval_id else ""
-        return [f"Waiting for a person's approval{waits}."]
-    error = result.error
-    if error is None:
-        return ["The call failed."]
+        return [say("waits_id", id=result.approval_id) if result.approval_id else say("waits")]
+    if result.error is None:
+        return [say("failed")]
+    error = advised(in_language(result.error, language()), language())
     lines = [f"{error.error_code}: {one_line(error.message, 600)}"]
     lines += [
-        f"  {one_line(field.path) or '(whole object)'}: {one_line(field.message)}"
+        f"  {one_line(field.path) or say('whole_object')}: {one_line(field.message)}"
         for field in error.invalid_fields
     ]
     if error.suggested_fix:

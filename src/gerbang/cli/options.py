@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gerbang.cli.texts import speak
 from gerbang.config import Settings, load
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -40,6 +41,12 @@ Secrets = Annotated[
         "--secrets", metavar="ADDRESS", help="Where secrets are: env: | file:PATH | keyring: | envfile:PATH"
     ),
 ]
+Pending = Annotated[
+    bool,
+    typer.Option(
+        "--pending", help="Ask nobody: leave what needs approval waiting in the store (exit code 3)."
+    ),
+]
 Policy = Annotated[
     str | None,
     typer.Option("--policy", metavar="POLICY", help="Rules: a file or folder. Or rego:PATH, opa:URL."),
@@ -47,5 +54,10 @@ Policy = Annotated[
 
 
 def settings(config: Path | None, **options: Any) -> Settings:
-    """Return the settings of this process: options, then the environment, then the file."""
-    return load(options, os.environ, config)
+    """Return the settings of this process, and speak their language from now on.
+
+    Options beat the environment, which beats the file.
+    """
+    loaded = load(options, os.environ, config)
+    speak(loaded.lang)
+    return loaded

@@ -28,7 +28,8 @@ _TICK_S: Final = 0.1
 class Screen:
     """Writes answers to standard output, and everything about them to standard error.
 
-    `interactive` means that a person sits at both ends: they can be asked. Text is printed as it is:
+    `interactive` means that a person sits at both ends: they can be asked. `moving` means that a status line
+    can be drawn. Text is printed as it is:
     the caller makes foreign text safe first (`gerbang.cli.safe_text`).
     """
 
@@ -36,7 +37,7 @@ class Screen:
         self._out = out
         self._err = err
         self._colour = colour
-        self._moving = moving
+        self.moving = moving
         self.interactive = interactive
         self._status = ""
         self._drawn = False
@@ -87,7 +88,7 @@ class Screen:
     def note(self, text: str) -> None:
         """Print a line to standard error."""
         self._erase()
-        if self._mid_line and self._moving:
+        if self._mid_line and self.moving:
             self._out.write("\n")
             self._out.flush()
             self._mid_line = False
@@ -109,7 +110,7 @@ class Screen:
     @contextlib.asynccontextmanager
     async def spinning(self) -> AsyncIterator[None]:
         """Draw the status line while the block runs."""
-        if not self._moving:
+        if not self.moving:
             yield
             return
         task = asyncio.create_task(self._spin())

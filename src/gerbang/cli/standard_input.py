@@ -2,6 +2,7 @@
 
 import sys
 
+from gerbang.cli.texts import say
 from gerbang.errors import UsageError
 
 
@@ -12,14 +13,11 @@ def read_all(limit_bytes: int, what: str) -> str:
     """
     data = sys.stdin.buffer.read(limit_bytes + 1)
     if len(data) > limit_bytes:
-        raise UsageError(f"{what} on standard input is larger than {limit_bytes} bytes. Send less.")
+        raise UsageError(say("too_large", what=what, limit=limit_bytes))
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{what} on standard input is not UTF-8 (byte {error.start}). Convert it first, "
-            "for example with iconv -t UTF-8."
-        ) from None
+        raise UsageError(say("input_not_utf8", what=what, place=error.start)) from None
 
 
 def checked_argument(text: str, what: str) -> str:
@@ -27,5 +25,5 @@ def checked_argument(text: str, what: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise UsageError(f"{what} is not UTF-8. Check the terminal's encoding.") from None
+        raise UsageError(say("argument_not_utf8", what=what)) from None
     return text

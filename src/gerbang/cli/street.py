@@ -13,6 +13,7 @@ from gerbang.cli.approver import TerminalApprover
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.secrets import opened
+from gerbang.cli.texts import say
 from gerbang.config import Settings
 from gerbang.errors import ConfigError
 from gerbang.packs import basics
@@ -31,8 +32,7 @@ def store_url(settings: Settings, *, create: bool) -> str:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise ConfigError(
-                    f"The folder {path.parent} for records cannot be made: {error.strerror}. "
-                    "Name another place with --store sqlite:PATH, or keep none with --store memory:"
+                    say("no_records_folder", folder=path.parent, reason=error.strerror)
                 ) from None
         return f"{_SQLITE}{path}"
     return url
@@ -44,13 +44,14 @@ def store_exists(settings: Settings) -> bool:
     return not url.startswith(_SQLITE) or Path(url.removeprefix(_SQLITE)).expanduser().exists()
 
 
-def tools(settings: Settings, extra: Iterable[str]) -> list[Any]:
+def tools(settings: Settings, extra: Iterable[str], *, look: bool = False) -> list[Any]:
     """Return the basics pack for this workspace and the tools named as `MODULE:NAME`.
 
-    The profile `voice` with a file of HTTP tools has those of the file instead of the pack.
+    The profile `voice` with a file of HTTP tools has those of the file instead of the pack. With `look`
+    nothing will run, so no workspace is made.
     """
     bare = settings.profile == "voice" and settings.active_tools_file() is not None
-    pack = [] if bare else _basics(settings)
+    pack = [] if bare else _basics(settings, look=look)
     return [*pack, *(tool for name in extra for tool in _from_python(name))]
 
 
@@ -83,12 +84,22 @@ def policy_of(settings: Settings, secrets: Secrets | None = None) -> Any:
 
 @contextlib.asynccontextmanager
 async def gateway(
-    settings: Settings, screen: Screen, extra: Iterable[str] = (), *, store: str | None = None
+    settings: Settings,
+    screen: Screen,
+    extra: Iterable[str] = (),
+    *,
+    store: str | None = None,
+    look: bool = False,
+    pending: bool = False,
 ) -> AsyncIterator[Gateway]:
-    """Open a gateway by the settings. The person at the terminal approves, where there is one."""
+    """Open a gateway by the settings. The person at the terminal approves, where there is one; with
+    `pending` nobody is asked, and what needs approval waits in the store.
+
+    `look` is for commands that only look at tools: they make no workspace.
+    """
     chosen: dict[str, Any] = {}
     chosen["secrets"] = kept = opened(settings.secrets)
-    offered = [*tools(settings, extra), *contract_tools(settings), *file_tools(settings)]
+    offered = [*tools(settings, extra, look=look), *contract_tools(settings), *file_tools(settings)]
     if store is None and any(tool.contract.secrets for tool in offered if hasattr(tool, "contract")):
         kept.unlock()  # a person is asked for the passphrase now, not while a call runs
     async with contextlib.AsyncExitStack() as stack:
@@ -99,7 +110,7 @@ async def gateway(
             Gateway(
                 tools=offered,
                 store=store or store_url(settings, create=True),
-                approver=TerminalApprover(screen),
+                approver=TerminalApprover(screen, later=pending),
                 **chosen,
             )
         )
@@ -128,16 +139,18 @@ async def agent(settings: Settings, screen: Screen, gate: Gateway) -> AsyncItera
         await model.aclose()
 
 
-def _basics(settings: Settings) -> list[Any]:
+def _basics(settings: Settings, *, look: bool) -> list[Any]:
     knowledge = None if settings.knowledge is None else Path(settings.knowledge).expanduser()
     if settings.profile == "minimal":
         return list(basics.minimal_tools(knowledge, lang=settings.lang))
-    if settings.workspace is None:
+    if settings.workspace is None and look:
+        workspace = Path()  # nothing is read: any folder that is there will do
+    elif settings.workspace is None:
         workspace = basics.default_workspace(settings.lang)
     else:
         workspace = Path(settings.workspace).expanduser()
         if not workspace.is_dir():
-            raise ConfigError(f"There is no folder {workspace}. Make it, or name another with --workspace.")
+            raise ConfigError(say("no_workspace", folder=workspace))
     return list(basics.tools(workspace, lang=settings.lang, knowledge=knowledge))
 
 
@@ -150,17 +163,16 @@ def _see_current_folder() -> None:
 def _from_python(name: str) -> list[Any]:
     module_name, colon, attribute = name.partition(":")
     if not colon or not module_name or not attribute:
-        raise ConfigError(f"--python takes MODULE:NAME, such as mytools:search, not {name!r}.")
+        raise ConfigError(say("python_form", name=name))
     _see_current_folder()
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        raise ConfigError(f"The module {error.name!r} was not found. Check --python {name}.") from None
+        raise ConfigError(say("no_module", module=error.name, name=name)) from None
     except Exception as error:  # whatever the user's own module does when it is imported
-        raise ConfigError(
-            f"The module {module_name!r} cannot be imported: {type(error).__name__}: {error}"
-        ) from error
+        reason = f"{type(error).__name__}: {error}"
+        raise ConfigError(say("module_broken", module=module_name, reason=reason)) from error
     found = getattr(module, attribute, None)
     if found is None:
-        raise ConfigError(f"The module {module_name!r} has no {attribute!r}. Check --python {name}.")
+        raise ConfigError(say("no_attribute", module=module_name, attribute=attribute, name=name))
     return list(found) if isinstance(found, list | tuple) else [found]

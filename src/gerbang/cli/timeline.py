@@ -7,20 +7,22 @@ import orjson
 
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
+from gerbang.cli.texts import say
 from gerbang.values.record import EventRow, RunRow, RunState
 
 _WIDTH: Final = 300
+_LABELS: Final = 12
 
 
 def timeline(screen: Screen, run: RunRow, events: Sequence[EventRow]) -> Iterator[str]:
     """Yield the lines of one run's timeline. Everything in it is safe to print."""
-    yield f"{screen.styled('run', 'bold')}      {one_line(run.run_id)}  {_state(screen, run)}"
-    model = f"  model {one_line(run.model)}" if run.model else ""
-    profile = f"  profile {one_line(run.profile)}" if run.profile else ""
-    actor = f"{one_line(run.user)} of {one_line(run.tenant)}"
-    yield f"{screen.styled('for', 'bold')}      {actor}{model}{profile}"
+    yield f"{_label(screen, 'run')}{one_line(run.run_id)}  {_state(screen, run)}"
+    actor = say("for_whom", user=one_line(run.user), tenant=one_line(run.tenant))
+    model = "  " + say("with_model", model=one_line(run.model)) if run.model else ""
+    profile = "  " + say("with_profile", profile=one_line(run.profile)) if run.profile else ""
+    yield f"{_label(screen, 'for')}{actor}{model}{profile}"
     if run.prompt:
-        yield f"{screen.styled('request', 'bold')}  {one_line(run.prompt, _WIDTH)}"
+        yield f"{_label(screen, 'request')}{one_line(run.prompt, _WIDTH)}"
     yield ""
     for event in events:
         body = _body(event)
@@ -29,14 +31,19 @@ def timeline(screen: Screen, run: RunRow, events: Sequence[EventRow]) -> Iterato
         yield f"{event.seq:>4}  {since}  {_line(event.kind, body)}"
     if run.answer:
         yield ""
-        yield f"{screen.styled('answer', 'bold')}   {printable(run.answer[:2_000])}"
+        yield f"{_label(screen, 'answer')}{printable(run.answer[:2_000])}"
+
+
+def _label(screen: Screen, name: str) -> str:
+    text = say(f"label_{name}")
+    return screen.styled(text, "bold") + " " * (_LABELS - len(text))
 
 
 def _state(screen: Screen, run: RunRow) -> str:
     if run.state == RunState.COMPLETED:
-        return screen.styled("completed", "green")
+        return screen.styled(say("completed"), "green")
     if run.state == RunState.RUNNING:
-        return screen.styled("running, or cut off", "yellow")
+        return screen.styled(say("open_run"), "yellow")
     return screen.styled(one_line(run.state), "yellow")
 
 
@@ -45,12 +52,12 @@ def _line(kind: str, body: dict[str, Any]) -> str:
     tool = one_line(str(body.get("tool_name", "")), 80)
     match kind:
         case "run.started":
-            return "run started"
+            return say("run_started")
         case "run.finished":
-            return f"run {_said(body, 'status')} after {body.get('steps', 0)} steps"
+            return say("run_ended", status=_said(body, "status"), steps=body.get("steps", 0))
         case "model.answered":
             calls = ", ".join(one_line(str(name), 80) for name in body.get("calls", ()))
-            return f"{step}  model answered{': proposes ' + calls if calls else ', without a call'}"
+            return f"{step}  {say('answered_calls', calls=calls) if calls else say('answered')}"
         case "call.dispatched":
             return (
                 f"{step}  {tool} {_said(body, 'input_redacted', 160)}  "
@@ -58,11 +65,13 @@ def _line(kind: str, body: dict[str, Any]) -> str:
             )
         case "call.finished":
             error = f" {_said(body, 'error_code')}" if body.get("error_code") else ""
-            return f"{step}  {tool}  {_said(body, 'state')}{error} in {body.get('latency_ms', 0):g} ms"
+            took = say("call_in", ms=f"{body.get('latency_ms', 0):g}")
+            return f"{step}  {tool}  {_said(body, 'state')}{error} {took}"
         case "call.refused":
-            return f"{step}  {tool}  refused: {_said(body, 'error_code')}{_reasons(body)}"
+            refused = say("call_refused", code=_said(body, "error_code"))
+            return f"{step}  {tool}  {refused}{_reasons(body)}"
         case "call.replayed":
-            return f"{step}  {tool}  result given again from the record"
+            return f"{step}  {tool}  {say('call_replayed')}"
     rest = " ".join(
         f"{name}={one_line(str(body[name]), 80)}"
         for name in ("approval_id", "state", "policy_decision", "error_code", "code", "status")
@@ -73,7 +82,7 @@ def _line(kind: str, body: dict[str, Any]) -> str:
 
 def _reasons(body: dict[str, Any]) -> str:
     reasons = ", ".join(one_line(str(reason), 64) for reason in body.get("reasons", ()))
-    rule = f" by rule {one_line(str(body['rule']), 80)}" if body.get("rule") else ""
+    rule = " " + say("by_rule", rule=one_line(str(body["rule"]), 80)) if body.get("rule") else ""
     return f" ({reasons}{rule})" if reasons else ""
 
 

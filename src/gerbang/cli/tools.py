@@ -12,6 +12,7 @@ from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.cli.table import rows
+from gerbang.cli.texts import say
 from gerbang.cli.tools_approve import approve, schema
 from gerbang.cli.tools_lint import lint_
 from gerbang.config import Settings
@@ -46,7 +47,7 @@ def list_(
         screen.document([_as_dict(contract) for contract in contracts])
         return Exit.DONE
     table = [(item.name, str(item.risk), one_line(item.description, 100)) for item in contracts]
-    for line in rows(("tool", "risk class", "what it is for"), table):
+    for line in rows(say("head_tools").split("|"), table):
         screen.line(line)
     return Exit.DONE
 
@@ -64,7 +65,7 @@ def show(
     chosen = options.settings(config, workspace=workspace, knowledge=knowledge, lang=lang)
     by_name = {item.name: item for item in asyncio.run(_contracts(chosen, python or []))}
     if tool not in by_name:
-        raise UsageError(f"Unknown tool: {one_line(tool)}. Known tools: {', '.join(sorted(by_name))}")
+        raise UsageError(say("unknown_tool", tool=one_line(tool), known=", ".join(sorted(by_name))))
     found = _as_dict(by_name[tool])
     screen = Screen.standard()
     if json:
@@ -82,7 +83,7 @@ def show(
 async def _contracts(settings: Settings, extra: list[str]) -> list[Contract]:
     # Nothing runs, so nothing is recorded: the list must not need a writable folder, nor approved contracts.
     settings = msgspec.structs.replace(settings, pin_contracts=None)
-    async with street.gateway(settings, Screen.standard(), extra, store="memory:") as gate:
+    async with street.gateway(settings, Screen.standard(), extra, store="memory:", look=True) as gate:
         return sorted(gate.tools(), key=lambda item: item.name)
 
 

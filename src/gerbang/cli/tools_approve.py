@@ -13,6 +13,7 @@ from gerbang.cli import options, street
 from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
+from gerbang.cli.texts import say
 from gerbang.config import Settings
 from gerbang.errors import UsageError
 from gerbang.values import Principal
@@ -35,16 +36,17 @@ def approve(
     """Approve contracts of files as they are now, or list those that wait. Exit code 3 when some wait."""
     chosen = options.settings(config, contracts=contracts, store=store, pin_contracts=True)
     if chosen.contracts is None:
-        raise UsageError("Name a file or folder of contracts: --contracts PATH, or the setting contracts.")
+        raise UsageError(say("contracts_where"))
     held = asyncio.run(_approve(chosen, tools or []))
     screen = Screen.standard()
     if json:
         screen.document([msgspec.to_builtins(tool) for tool in held])
     for tool in () if json else held:
-        was = "never approved" if tool.approved is None else f"approved as {tool.approved}"
-        screen.line(f"{tool.name} waits: {was}, now {tool.digest} ({one_line(tool.origin)})")
+        was = say("never_approved") if tool.approved is None else say("approved_as", digest=tool.approved)
+        facts = {"tool": tool.name, "digest": tool.digest, "origin": one_line(tool.origin)}
+        screen.line(say("contract_waits", was=was, **facts))
     if not held and not json:
-        screen.line("No contract waits for approval.")
+        screen.line(say("no_contract_waits"))
     return Exit.WAITING if held else Exit.DONE
 
 
@@ -55,7 +57,7 @@ def schema() -> int:
 
 
 async def _approve(settings: Settings, names: list[str]) -> tuple[Any, ...]:
-    async with street.gateway(settings, Screen.standard()) as gate:
+    async with street.gateway(settings, Screen.standard(), look=True) as gate:
         for name in names:
             await gate.approve_tool(name, by=Principal(getpass.getuser()))
         return gate.held_tools

@@ -176,4 +176,13 @@ def policy_texts(path: Path) -> dict[str, str]:
         name = path.name if path.parent == _FOLDER else str(path)  # a shipped one goes by its name alone
         return {name: path.read_text("utf-8")}
     except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{path}: the policy cannot be read: {error}") from None
+        raise PolicyError(f"{path}: the policy cannot be read: {_why(error)}. Check the path.") from None
+
+
+def _why(error: OSError | UnicodeDecodeError) -> str:
+    """Return the reason alone: the system's own words would name the path a second time."""
+    return (
+        "it is not UTF-8 text"
+        if isinstance(error, UnicodeDecodeError)
+        else error.strerror or "no reason given"
+    )

@@ -346,8 +346,8 @@ ERRORS: Final[dict[str, Sentence]] = {
         "It exists already.", "Read what is there, and use it or choose another name."
     ),
     "KEY_REUSED": Sentence(
-        "The idempotency key was used before, for a call with other arguments.",
-        "Use a new key or step for a new call.",
+        "Another call, with other arguments, has the same place in its run or the same key.",
+        "Give a new call a step_id of its own (it is 1 unless given), a key of its own, or other key fields.",
     ),
     "RESULT_ERASED": Sentence(
         "This call was made before, and its result has been erased.",

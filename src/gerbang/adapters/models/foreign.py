@@ -16,8 +16,6 @@ def reason(body: bytes, secret: str | None) -> str:
     text = body.decode("utf-8", "replace").strip()
     if not text:
         return ""
-    if text.startswith("<"):
-        return "an HTML page; is this the address of the API?"
     try:
         said = said_by(json.loads(text))
     except (ValueError, RecursionError):
@@ -32,6 +30,16 @@ def said_by(value: Any) -> str:
             break
         value = next((value[key] for key in ("error", "message", "detail", "msg") if value.get(key)), "")
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def answered(status: int, body: bytes, secret: str | None) -> str:
+    """Return the end of a sentence about a refused request: the status, and what the server said."""
+    if body.lstrip().startswith(b"<"):
+        return f"answered {status} with an HTML page. Is this the address of the API?"
+    said = reason(body, secret)
+    if not said:
+        return f"answered {status}."
+    return f"answered {status}: {said}" + ("" if said.endswith((".", "?", "!", "…")) else ".")
 
 
 def tidy(text: str, secret: str | None) -> str:

@@ -49,7 +49,8 @@ class GgufModel:
             importlib.metadata.version(PACKAGE)
         except importlib.metadata.PackageNotFoundError:
             raise ConfigError(
-                "The server for GGUF files is not installed. Run: pip install 'gerbang[gguf]'"
+                "The server for GGUF files is not installed. Run: pip install 'gerbang[gguf]', or serve the "
+                "file elsewhere and name that server: openai:MODEL@URL."
             ) from None
         self._path = Path(where).expanduser().absolute()
         trained = _checked(self._path, where)
@@ -142,6 +143,8 @@ def _checked(path: Path, where: str) -> int | None:
     try:
         return context_length(path)
     except NotGguf as error:
-        raise ConfigError(f"{where[:200]!r} is no usable GGUF file: {error}.") from None
+        raise ConfigError(f"{where[:200]!r} is no usable GGUF file: {error}. Name another.") from None
     except OSError as error:
-        raise ConfigError(f"The GGUF file {where[:200]!r} cannot be read: {error.strerror}.") from None
+        raise ConfigError(
+            f"The GGUF file {where[:200]!r} cannot be read: {error.strerror}. Check the path."
+        ) from None
