@@ -51,7 +51,11 @@ def document(groups: Sequence[RouteGroup]) -> dict[str, Any]:
             "problem documents (RFC 9457) that carry the gate's error taxonomy in `error`.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "tags": [{"name": group.name, "description": group.about} for group in groups if group.operations],
+        "tags": [
+            {"name": group.name, "description": group.about}
+            for group in groups
+            if not all(item.hidden for item in group.operations)
+        ],
         "paths": paths,
         "components": {
             "schemas": schemas,

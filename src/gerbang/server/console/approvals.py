@@ -44,9 +44,18 @@ async def inbox(visit: Visit) -> Reply:
         cards=[await card(visit, row) for row in rows],
         state=state,
         states=STATES,
+        newest=rows[0].approval_id if rows and before is None else None if before else "",
         following=rows[-1].approval_id if len(rows) == _PAGE else None,
         done=asked.get("done"),
     )
+
+
+async def news(visit: Visit) -> Reply:
+    """Say whether something waits that the open page does not show; `newest` is what it shows first."""
+    newest = visit.query(newest=_text).get("newest", "")
+    rows = await visit.store.approvals(state=ApprovalState.PENDING, tenant=visit.tenant, limit=1)
+    fresh = bool(rows) and rows[0].approval_id != newest
+    return visit.page("news.html", newest=newest, fresh=fresh)
 
 
 async def shown(visit: Visit) -> Reply:
@@ -180,6 +189,12 @@ def _state(value: str) -> str:
     return value
 
 
+def _text(value: str) -> str:
+    if len(value) > 512:
+        raise ValueError("it has at most 512 characters")
+    return value
+
+
 def _done(value: str) -> str:
     if value not in DONE:
         raise ValueError("it is not known")
@@ -188,6 +203,7 @@ def _done(value: str) -> str:
 
 PAGES: Final = (
     Page("GET", "/console/approvals", "approvals", inbox),
+    Page("GET", "/console/approvals/news", "approvals", news),
     Page("GET", "/console/approval", "approvals", shown),
     Page("POST", "/console/approval/approve", "approvals", approve),
     Page("POST", "/console/approval/deny", "approvals", deny),

@@ -10,6 +10,7 @@ from gerbang.approval.machine import ApprovalState
 from gerbang.approval.terms import read_terms
 from gerbang.approval.votes import read_votes
 from gerbang.audit.redact import MASK, redact
+from gerbang.ports import Store
 from gerbang.runtime.ballot import Ballot
 from gerbang.server.console.differences import Line, difference
 from gerbang.server.console.origins import Origins, Source, Value, source_text
@@ -19,6 +20,8 @@ from gerbang.values import Contract, RiskClass
 from gerbang.values.canonical import digest
 from gerbang.values.record import ApprovalRow, CallState, RunRow
 
+LONG: Final = 2_000
+"""A run with more events is not looked through for a page; its timeline and the audit show it in parts."""
 _KNOWN: Final = frozenset({CallState.SUCCEEDED, CallState.RESOLVED_SUCCEEDED})
 
 
@@ -38,6 +41,7 @@ class Card(Struct, frozen=True):
     outside: tuple[str, ...]
     suspicious: tuple[str, ...]
     tainted: bool
+    long: bool
     agreed: tuple[str, ...]
     needed: int
     editor: str
@@ -51,12 +55,8 @@ async def card(visit: Visit, row: ApprovalRow) -> Card:
     """Return the card of a request."""
     contract = contract_of(visit, row.tool)
     run = await visit.store.run(row.run_id)
-    calls = await visit.store.calls(row.run_id)
-    sources = [
-        Source(call.tool, _is_outside(visit, call.tool), source_text(call.result))
-        for call in calls
-        if call.state in _KNOWN and call.key != row.key
-    ]
+    long = await is_long(visit.store, row.run_id)
+    sources = [] if long else await _sources(visit, row)
     origins = Origins("" if run is None else run.prompt, sources)
     ballot = ballot_of(row)
     hidden = hidden_of(contract, row)
@@ -71,6 +71,7 @@ async def card(visit: Visit, row: ApprovalRow) -> Card:
         duties=() if ballot is None else ballot.terms.duties,
         outside=tuple(origins.outside),
         suspicious=_suspicious(sources),
+        long=long,
         tainted=bool(origins.outside) or (ballot is not None and ballot.terms.tainted),
         agreed=() if ballot is None else ballot.agreed,
         needed=1 if ballot is None else ballot.duties.needed,
@@ -80,6 +81,19 @@ async def card(visit: Visit, row: ApprovalRow) -> Card:
         open=row.state == ApprovalState.PENDING and visit.now < row.expires_at,
         mark=mark_of(row),
     )
+
+
+async def _sources(visit: Visit, row: ApprovalRow) -> list[Source]:
+    return [
+        Source(call.tool, _is_outside(visit, call.tool), source_text(call.result))
+        for call in await visit.store.calls(row.run_id)
+        if call.state in _KNOWN and call.key != row.key
+    ]
+
+
+async def is_long(store: Store, run_id: str) -> bool:
+    """Tell whether a run has more events than a page looks through."""
+    return bool(await store.events(run_id, after=LONG, limit=1))
 
 
 def ballot_of(row: ApprovalRow) -> Ballot | None:

@@ -7,7 +7,7 @@ from gerbang.server.console import pages
 from gerbang.server.console.session import COOKIE, set_cookie
 from gerbang.server.console.visit import MENU, Page, Visit
 from gerbang.server.operation import short
-from gerbang.server.problems import wait
+from gerbang.server.problems import not_found, wait
 from gerbang.server.replies import Reply
 
 _PLACE: Final = re.compile(r"/console(/[a-z/]*)?(\?[A-Za-z0-9._~%=&+-]*)?")
@@ -63,6 +63,11 @@ async def sign_out(visit: Visit) -> Reply:
     return pages.moved("/console/login")
 
 
+async def nowhere(_: Visit) -> Reply:
+    """Say that there is no such page."""
+    raise not_found("such page")
+
+
 def _own_place(place: str) -> str:
     """Return a page of the console: where a link would lead elsewhere, the first one."""
     return place if _PLACE.fullmatch(place) else _HOME
@@ -74,4 +79,5 @@ PAGES: Final = (
     Page("GET", "/console/login", None, form),
     Page("POST", "/console/login", None, sign_in),
     Page("POST", "/console/logout", None, sign_out),
+    Page("GET", "/console/{name}", None, nowhere),
 )

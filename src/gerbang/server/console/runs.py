@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from gerbang.server.console import pages
-from gerbang.server.console.cards import contract_of, hidden_of
+from gerbang.server.console.cards import LONG, contract_of, hidden_of, is_long
 from gerbang.server.console.events import CallView, Line, calls_of, line_of
 from gerbang.server.console.visit import Page, Visit
 from gerbang.server.operation import short, whole
@@ -39,14 +39,16 @@ async def listed(visit: Visit) -> Reply:
 
 
 async def shown(visit: Visit) -> Reply:
-    """Show one run."""
-    run = await own(visit, visit.query(id=short).get("id", ""))
-    lines, last = await _lines(visit, run, 0)
+    """Show one run, its timeline from a sequence on."""
+    asked = visit.query(id=short, after=whole(0, 2**53))
+    run = await own(visit, asked.get("id", ""))
+    lines, last = await _lines(visit, run, asked.get("after", 0))
     return visit.page(
         "run.html",
         run=run,
         lines=lines,
         last=last,
+        full=len(lines) == _MAX_EVENTS,
         calls=await _calls(visit, run),
         **_live(visit, run),
         may_audit=visit.caller.may("audit"),
@@ -106,14 +108,17 @@ async def _lines(visit: Visit, run: RunRow, after: int) -> tuple[list[Line], int
     return [line_of(row) for row in rows], rows[-1].seq if rows else after
 
 
-async def _calls(visit: Visit, run: RunRow) -> list[CallView]:
+async def _calls(visit: Visit, run: RunRow) -> list[CallView] | None:
+    """Return the run's calls; None when they are too many for one page."""
     store = visit.store
+    if await is_long(store, run.run_id):
+        return None
     hidden: dict[str, frozenset[str]] = {}
     for row in await store.approvals(run_id=run.run_id, limit=_MAX_EVENTS):
         contract = contract_of(visit, row.tool)
         hidden[row.tool] = hidden.get(row.tool, frozenset()) | hidden_of(contract, row)
     return calls_of(
-        await store.events(run.run_id, limit=_MAX_EVENTS * 4),
+        await store.events(run.run_id, limit=LONG),
         await store.calls(run.run_id),
         await store.answers(run.run_id),
         lambda tool: hidden.get(tool) or sensitive_of(visit, tool),

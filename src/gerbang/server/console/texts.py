@@ -56,6 +56,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     ),
     "key_wrong": ("This key opens nothing.", "Kunci ini tidak membuka apa pun."),
     # approvals
+    "news": ("There are new requests. Show them.", "Ada permintaan baru. Tampilkan."),
     "inbox_empty": ("Nothing waits for a decision.", "Tidak ada yang menunggu keputusan."),
     "approval_pending": ("waiting", "menunggu"),
     "approval_granted": ("granted", "disetujui"),
@@ -81,6 +82,11 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "suspicious": (
         "What it read there speaks to the model: {tools}.",
         "Yang dibacanya di sana berbicara kepada model: {tools}.",
+    ),
+    "too_long": (
+        "This run is too long to compare its results with these values: take all of them as untrusted.",
+        "Proses ini terlalu panjang untuk membandingkan hasilnya dengan nilai ini: anggap semuanya tidak "
+        "tepercaya.",
     ),
     "clean": (
         "This run has read nothing from outside before this call.",
@@ -164,6 +170,10 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "live": ("live", "langsung"),
     "calls": ("Calls", "Panggilan"),
     "no_calls": ("No call was proposed yet.", "Belum ada panggilan yang diusulkan."),
+    "too_many_calls": (
+        "There are too many calls for one page; the timeline and the audit show them in parts.",
+        "Terlalu banyak panggilan untuk satu halaman; lini masa dan audit menampilkannya bertahap.",
+    ),
     "proposed": ("proposed", "diusulkan"),
     "proposal": ("Proposal", "Usulan"),
     "decision": ("Decision", "Keputusan"),

@@ -108,9 +108,11 @@ class Visit:
         )
 
     def _lang_links(self) -> list[tuple[str, str]]:
-        """Return the address of this page in each language. A page that a form made has only its path."""
+        """Return the address of this page in each language; of a page that a form made, the first page."""
         scope = self.exchange.scope
-        raw: bytes = scope["query_string"] if scope["method"] == "GET" else b""
+        if scope["method"] == "POST":
+            return [(one, f"/console?lang={one}") for one in LANGS]
+        raw: bytes = scope["query_string"]
         kept = [part for part in raw.decode("latin-1").split("&") if part and not part.startswith("lang=")]
         return [(one, "?" + "&".join([*kept, f"lang={one}"])) for one in LANGS]
 
