@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gerbang.adapters.tools.http_file import load_tools
     from gerbang.adapters.tools.python import tool
     from gerbang.compose.agent import Agent
+    from gerbang.compose.client_tools import Client
     from gerbang.compose.events import (
         AnswerDelta,
         ApprovalNeeded,
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
         RunResult,
         ToolCalled,
         ToolFinished,
+        ToolOpened,
     )
     from gerbang.compose.gateway import Gateway
     from gerbang.compose.policy import Policy
+    from gerbang.contract.client_tools import ClientTool
     from gerbang.contract.document import Argument
     from gerbang.contract.risk_facts import WorkingHours
     from gerbang.contract.semantic import Finding, ReadAsked, SemanticFacts, SemanticValidator
@@ -69,6 +72,8 @@ __all__ = [
     "CallContext",
     "CallError",
     "CallerError",
+    "Client",
+    "ClientTool",
     "ConfigError",
     "Contract",
     "ContractError",
@@ -97,6 +102,7 @@ __all__ = [
     "ToolCalled",
     "ToolError",
     "ToolFinished",
+    "ToolOpened",
     "UsageError",
     "WorkingHours",
     "load_contracts",
@@ -109,6 +115,8 @@ _HOMES: Final = {
     "gerbang.adapters.tools.http_file": ("load_tools",),
     "gerbang.adapters.tools.contract_files": ("load_contracts",),
     "gerbang.adapters.tools.python": ("tool",),
+    "gerbang.compose.client_tools": ("Client",),
+    "gerbang.contract.client_tools": ("ClientTool",),
     "gerbang.contract.document": ("Argument",),
     "gerbang.contract.risk_facts": ("WorkingHours",),
     "gerbang.contract.semantic": ("Finding", "ReadAsked", "SemanticFacts", "SemanticValidator"),
@@ -116,7 +124,7 @@ _HOMES: Final = {
     "gerbang.compose.agent": ("Agent",),
     "gerbang.compose.events": (
         *("AnswerDelta", "ApprovalNeeded", "Decided", "DryRun", "Finished", "Notice"),
-        *("ReasoningSeen", "RunResult", "ToolCalled", "ToolFinished"),
+        *("ReasoningSeen", "RunResult", "ToolCalled", "ToolFinished", "ToolOpened"),
     ),
     "gerbang.compose.gateway": ("Gateway",),
     "gerbang.compose.policy": ("Policy",),

@@ -43,7 +43,7 @@ def test_json_events(place: Path) -> None:
         ran = gerbang("chat", "What to buy?", "--model", server.address, "--json", "--stream", cwd=place)
     events = ran.lines
     kinds = [event["type"] for event in events if event["type"] not in ("answer_delta", "decided")]
-    assert kinds == ["tool_called", "tool_finished", "finished"]
+    assert kinds == ["tool_opened", "tool_called", "tool_finished", "finished"]
     assert "".join(event["text"] for event in events if event["type"] == "answer_delta") == "Buy some rice."
     assert events[-1]["result"]["answer"] == "Buy some rice."
     called = next(event for event in events if event["type"] == "tool_called")

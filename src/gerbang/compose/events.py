@@ -12,6 +12,7 @@ from gerbang.runtime.events import (
     RunResult,
     ToolCalled,
     ToolFinished,
+    ToolOpened,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "RunResult",
     "ToolCalled",
     "ToolFinished",
+    "ToolOpened",
 ]

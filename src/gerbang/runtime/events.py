@@ -19,6 +19,12 @@ class ReasoningSeen(Struct, frozen=True, gc=False):
     text: str
 
 
+class ToolOpened(Struct, frozen=True, gc=False):
+    """The model has begun to write a call, which may yet prove broken. `tool` is the name as it wrote it."""
+
+    tool: str
+
+
 class ToolCalled(Struct, frozen=True, gc=False):
     """The model proposed a call, complete. `arguments` is None when they could not be read."""
 
@@ -102,5 +108,13 @@ class RunResult(Struct, frozen=True, gc=False):
 
 
 AgentEvent = (
-    AnswerDelta | ReasoningSeen | ToolCalled | Decided | ApprovalNeeded | ToolFinished | Notice | Finished
+    AnswerDelta
+    | ReasoningSeen
+    | ToolOpened
+    | ToolCalled
+    | Decided
+    | ApprovalNeeded
+    | ToolFinished
+    | Notice
+    | Finished
 )

@@ -14,7 +14,7 @@ from gerbang.errors import ModelProtocol
 from gerbang.limits import MAX_ANSWER_CHARS, MAX_CALLS_PER_ANSWER
 from gerbang.ports import Model
 from gerbang.runtime import refusals
-from gerbang.runtime.events import AnswerDelta, ReasoningSeen
+from gerbang.runtime.events import AnswerDelta, ReasoningSeen, ToolOpened
 from gerbang.values import CallError
 from gerbang.values.model import (
     CallDelta,
@@ -97,7 +97,10 @@ class AnswerReader:
             self._usage = event.usage
         elif kind is ReasoningDelta:
             self._emit(ReasoningSeen(event.text))
-        elif kind is not CallDelta:
+        elif kind is CallDelta:
+            if event.name is not None:
+                self._emit(ToolOpened(clean_text(event.name)))
+        else:
             raise ModelProtocol("The model adapter gave an event of an unknown kind.")
 
     def _text(self, text: str) -> None:
@@ -130,6 +133,8 @@ class AnswerReader:
                 )
             elif kind is parse.ParseFault and event.code != _LEFT_VISIBLE:
                 self._text_calls.append(Asked(None, "", None, refusals.unreadable(event.code, event.message)))
+            elif kind is parse.CallOpened:
+                self._emit(ToolOpened(clean_text(event.name)))
             elif kind is parse.Reasoning:
                 self._emit(ReasoningSeen(event.text))
 

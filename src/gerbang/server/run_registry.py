@@ -16,6 +16,7 @@ from gerbang.compose.events import (
     ReasoningSeen,
     ToolCalled,
     ToolFinished,
+    ToolOpened,
 )
 from gerbang.errors import GerbangError
 from gerbang.runtime.run_settings import new_run_id
@@ -208,6 +209,8 @@ async def _tell(live: LiveRun, events: AsyncIterator[Any]) -> tuple[str, str]:
         if kind is AnswerDelta:
             streamed = streamed or bool(event.text.strip())
             live.say_text("assistant_delta", event.text)
+        elif kind is ToolOpened:
+            live.say("tool_opened", name=event.tool)
         elif kind is ToolCalled:
             streamed = False
             live.say(
