@@ -48,8 +48,6 @@ class Narrator:
                 self._screen.status(say("thinking"))
             case ToolOpened():
                 self._screen.status(f"{one_line(event.tool)} …")
-            case ToolOpened():
-                self._screen.status(f"{one_line(event.tool)} …")
             case ToolCalled():
                 self._called(event)
             case Decided():
@@ -144,7 +142,6 @@ def _plain(value: Any) -> Any:
 _TYPES: Final[dict[type[Any], str]] = {
     AnswerDelta: "answer_delta",
     ReasoningSeen: "reasoning",
-    ToolOpened: "tool_opened",
     ToolOpened: "tool_opened",
     ToolCalled: "tool_called",
     Decided: "decided",
