@@ -69,6 +69,16 @@ PRINTS = {
         "error APPROVER_REFUSED",
         "error NOT_A_REFUND",
     ],
+    "resume_after_approval.py": [
+        "pending_approval - Waiting for approval.",
+        "asked: mail.send.v1",
+        "completed - Ana knows. - sent to ana@example.org",
+    ],
+    "semantic_checks.py": [
+        "error  /ticket: NOT_FOUND /ticket: NOT_FOUND",
+        "error  /version: STALE_SNAPSHOT /note: NOT_POLITE",
+        "ok closed T-1",
+    ],
     "weather.py": ["celsius", "CLASS_READ_EXTERNAL"],
 }
 """Parts of what each example prints, in order."""
