@@ -1,0 +1,77 @@
+"""How each command is used, at the end of its help."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import typer
+
+EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "demo": ("gerbang demo", "gerbang demo --lang id", "gerbang demo 'Read notes.txt'"),
+    "chat": (
+        "gerbang chat",
+        "gerbang chat 'What is 25 * 4 + 10?'",
+        "gerbang chat --lang id --model ollama:MODEL@http://127.0.0.1:11434",
+        "cat question.txt | gerbang chat",
+        "gerbang chat --lines --json < questions.txt",
+    ),
+    "call": (
+        """gerbang call calculate '{"expression": "25 * 4 + 10"}'""",
+        """gerbang call mail.send.v1 '{"to": "ana"}' --python mytools:tools --dry-run""",
+        "gerbang call read_file - < arguments.json",
+    ),
+    "kill": (
+        "gerbang kill tool:mail.send.v1 --reason 'wrong recipients'",
+        "gerbang kill all --reason drill",
+    ),
+    "revive": ("gerbang revive tool:mail.send.v1",),
+    "kills": ("gerbang kills", "gerbang kills --json"),
+    "parse": ("gerbang parse --dialect qwen3_coder < answer.txt", "gerbang parse --dialects"),
+    "serve": (
+        "gerbang serve",
+        "gerbang serve --tools tools.json --profile voice",
+        "gerbang serve --port 0 --model off",
+    ),
+    "tools list": ("gerbang tools list", "gerbang tools list --python mytools:tools --json"),
+    "tools show": ("gerbang tools show read_file",),
+    "tools lint": ("gerbang tools lint contracts/", "gerbang tools lint --module mytools --sarif"),
+    "tools approve": (
+        "gerbang tools approve --contracts contracts/",
+        "gerbang tools approve mail.send.v1 --contracts contracts/",
+    ),
+    "tools schema": ("gerbang tools schema > contract.schema.json",),
+    "policy test": ("gerbang policy test rules.yaml", "gerbang policy test rules/ --json"),
+    "policy explain": (
+        """gerbang policy explain '{"tool": {"name": "mail.send.v1", "risk_class": "external_communication"}}'""",
+    ),
+    "policy lint": ("gerbang policy lint rules.yaml",),
+    "policy replay": ("gerbang policy replay --policy rules.yaml",),
+    "runs list": ("gerbang runs list --limit 5", "gerbang runs list --json"),
+    "runs show": ("gerbang runs show run_6b5d",),
+    "runs resume": ("gerbang runs resume run_6b5d",),
+    "runs recover": ("gerbang runs recover",),
+    "approvals list": ("gerbang approvals list", "gerbang approvals list --json"),
+    "approvals show": ("gerbang approvals show apr_81dc8d4a292489645fec",),
+    "approvals approve": ("gerbang approvals approve apr_81dc8d4a292489645fec --as bo",),
+    "approvals deny": ("gerbang approvals deny apr_81dc8d4a292489645fec --reason 'not this customer'",),
+    "approvals edit": ("""gerbang approvals edit apr_81dc8d4a292489645fec --arguments '{"to": "al"}'""",),
+    "approvals cancel": ("gerbang approvals cancel apr_81dc8d4a292489645fec",),
+    "secrets set": ("gerbang secrets set WEATHER_KEY --secrets file:secrets.bin",),
+    "secrets list": ("gerbang secrets list --secrets file:secrets.bin",),
+    "secrets rm": ("gerbang secrets rm WEATHER_KEY --secrets file:secrets.bin",),
+    "config show": ("gerbang config show", "gerbang config show --config gerbang.toml --json"),
+    "keys create": ("gerbang keys create --user ana --tenant acme --right calls --days 30",),
+    "keys list": ("gerbang keys list",),
+    "keys revoke": ("gerbang keys revoke k_6b5d",),
+}
+
+
+def show_examples(app: typer.Typer, group: str = "") -> None:
+    """Put the examples behind the help of every command, those of groups too."""
+    for command in app.registered_commands:
+        name = command.name or getattr(command.callback, "__name__", "")
+        lines = EXAMPLES.get(f"{group} {name}".strip(), ())
+        if lines:
+            command.epilog = "Examples:\n\n\b\n" + "\n".join(f"  {line}" for line in lines)
+    for inner in app.registered_groups:
+        if inner.typer_instance is not None and isinstance(inner.name, str):
+            show_examples(inner.typer_instance, inner.name)
