@@ -6,7 +6,22 @@ from typing import Annotated
 import typer
 
 from gerbang import __version__
-from gerbang.cli import call, chat, config, demo, keys, parse, policy, runs, secrets, serve, tools
+from gerbang.cli import (
+    approvals,
+    call,
+    chat,
+    config,
+    demo,
+    keys,
+    kill,
+    parse,
+    policy,
+    runs,
+    secrets,
+    serve,
+    tools,
+)
+from gerbang.cli.examples import show_examples
 from gerbang.cli.exits import Exit, report
 
 
@@ -28,8 +43,23 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    for module in (chat, call, demo, tools, policy, runs, secrets, config, parse, serve, keys):
+    for module in (
+        chat,
+        call,
+        demo,
+        tools,
+        policy,
+        runs,
+        approvals,
+        kill,
+        secrets,
+        config,
+        parse,
+        serve,
+        keys,
+    ):
         module.register(app)
+    show_examples(app)
     return app
 
 

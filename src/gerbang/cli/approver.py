@@ -1,49 +1,61 @@
 """Asks the person at the terminal whether a call may run."""
 
 import asyncio
-import contextlib
 import json
 import os
-import shlex
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final
 
+from gerbang.cli.editing import edited_text, editor_of
 from gerbang.cli.json_text import read_object
 from gerbang.cli.keyboard import drop_typed_ahead, read_line
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
+from gerbang.cli.texts import say
 from gerbang.errors import UsageError
 from gerbang.ports import ApprovalAnswer, ApprovalRequest
-from gerbang.values import LOCAL
+from gerbang.values import LOCAL, Principal
 
 _TRIES: Final = 3
-_QUESTION: Final = "Run it? [y]es  [n]o, with a reason if you like  [e]dit the arguments: "
+_MASK: Final = "[redacted]"
 
 
 class TerminalApprover:
     """An approver that asks on the terminal, one question at a time, and takes silence for a no.
 
-    Without a person at the terminal the answer is `unavailable`, and the call is refused.
+    The answers are those of `by`. Without a person at the terminal the answer is `unavailable`, and the call
+    is refused; with `later` the request is left in the store instead, for somebody else to decide, and so is
+    one that needs a second person.
     """
 
     def __init__(
-        self, screen: Screen, *, keyboard: int | None = None, environ: Mapping[str, str] = os.environ
+        self,
+        screen: Screen,
+        *,
+        keyboard: int | None = None,
+        environ: Mapping[str, str] = os.environ,
+        by: Principal = LOCAL,
+        later: bool = False,
     ) -> None:
         self._screen = screen
         self._keyboard = keyboard
         self._environ = environ
+        self._by = by
+        self._later = later
         self._turn = asyncio.Lock()
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Show what would happen and return what the person says."""
+        if self._later:
+            self._say_later("decide_later", request)
+            return ApprovalAnswer("wait", self._by)
         if not self._screen.interactive:
-            return ApprovalAnswer(
-                "unavailable", LOCAL, "nobody can be asked: standard input is not a terminal"
-            )
+            return ApprovalAnswer("unavailable", self._by, say("unavailable"))
         async with self._turn:
+            if self._by.user in request.votes:
+                self._say_later("second_person", request)
+                return ApprovalAnswer("wait", self._by)
             return await self._ask(request)
 
     async def _ask(self, request: ApprovalRequest) -> ApprovalAnswer:
@@ -53,76 +65,70 @@ class TerminalApprover:
         self._show(request)
         for _ in range(_TRIES):
             drop_typed_ahead(keyboard)
-            self._screen.prompt(self._screen.styled(_QUESTION, "bold"))
+            self._screen.prompt(self._screen.styled(say("run_it"), "bold"))
             line = await read_line(keyboard)
             if line is None:
                 self._screen.note("")
-                return ApprovalAnswer("refuse", LOCAL, "the person ended the input without an answer")
+                return self._answer("refuse", say("input_ended"))
             word, _, reason = line.strip().partition(" ")
             match word.lower().rstrip(",:;."):
                 case "y" | "yes" | "ya":
                     changed = None if arguments == request.arguments else arguments
-                    return ApprovalAnswer("approve", LOCAL, reason.strip(), changed)
-                case "n" | "no" | "tidak":
-                    return ApprovalAnswer("refuse", LOCAL, reason.strip() or "the person said no")
-                case "e" | "edit":
-                    edited = await self._edit(arguments, keyboard)
+                    return self._answer("approve", reason.strip(), changed)
+                case "n" | "no" | "t" | "tidak":
+                    return self._answer("refuse", reason.strip() or say("said_no"))
+                case "e" | "edit" | "u" | "ubah":
+                    edited = await self._edit(arguments, request.masked, keyboard)
                     if edited is not None:
-                        return ApprovalAnswer(
-                            "approve", LOCAL, "edited", None if edited == request.arguments else edited
-                        )
+                        same = edited == request.arguments
+                        return self._answer("approve", say("edited"), None if same else edited)
                 case _:
-                    self._screen.note("Answer y, n or e.")
-        return ApprovalAnswer("refuse", LOCAL, "the person gave no clear answer")
+                    self._screen.note(say("y_n_e"))
+        return self._answer("refuse", say("unclear"))
+
+    def _answer(self, verdict: Any, reason: str, arguments: dict[str, Any] | None = None) -> ApprovalAnswer:
+        return ApprovalAnswer(verdict, self._by, reason, arguments)
 
     def _show(self, request: ApprovalRequest) -> None:
         screen = self._screen
         screen.note("")
         screen.note(
-            screen.styled(f"The model asks to run {one_line(request.tool)}", "yellow")
+            screen.styled(say("asks", tool=one_line(request.tool)), "yellow")
             + f"  ({one_line(request.risk)})"
         )
-        for line in printable(request.preview).splitlines() or ["(no preview)"]:
+        for line in printable(request.preview).splitlines() or [say("no_preview")]:
             screen.note(f"  {line}")
-        screen.note(f"  asked because: {one_line(', '.join(request.reasons)) or 'the policy says so'}")
+        reasons = one_line(", ".join(request.reasons)) or say("policy_says")
+        screen.note("  " + say("asked_because", reasons=reasons))
+        if request.tainted:
+            screen.note("  " + say("run_read_outside"))
+        if request.obligations:
+            screen.note("  " + say("policy_wants", duties=one_line(", ".join(request.obligations))))
+        if request.votes:
+            screen.note("  " + say("agreed_already", names=one_line(", ".join(request.votes))))
 
-    async def _edit(self, arguments: dict[str, Any], keyboard: int) -> dict[str, Any] | None:
+    def _say_later(self, text: str, request: ApprovalRequest) -> None:
+        self._screen.status("")
+        self._screen.note(say(text, id=one_line(request.approval_id)))
+
+    async def _edit(
+        self, arguments: dict[str, Any], masked: tuple[str, ...], keyboard: int
+    ) -> dict[str, Any] | None:
         """Return what the person made of the arguments, or None when it cannot be read."""
-        editor = self._environ.get("VISUAL") or self._environ.get("EDITOR")
-        text = json.dumps(arguments, indent=2, ensure_ascii=False)
+        editor = editor_of(self._environ)
+        shown = {name: _MASK if name in masked else value for name, value in arguments.items()}
         try:
             if editor:
-                async with _draft(text) as path:
-                    await _run_editor(editor, path)
-                    changed = path.read_text("utf-8")
+                changed = await edited_text(editor, shown)
             else:
-                self._screen.note("Arguments now: " + printable(json.dumps(arguments, ensure_ascii=False)))
-                self._screen.prompt("New arguments as a JSON object on one line: ")
+                self._screen.note(
+                    say("arguments_now", arguments=printable(json.dumps(shown, ensure_ascii=False)))
+                )
+                self._screen.prompt(say("new_arguments"))
                 changed = await read_line(keyboard) or ""
             if not changed.strip():
-                raise UsageError("Nothing was written.")
+                raise UsageError(say("nothing_written"))
             return read_object(changed)
         except (UsageError, OSError, ValueError) as error:
-            self._screen.note(f"Not changed. {one_line(str(error), 400)}")
+            self._screen.note(say("not_changed", reason=one_line(str(error), 400)))
             return None
-
-
-@contextlib.asynccontextmanager
-async def _draft(text: str) -> AsyncIterator[Path]:
-    """Keep the text in a file that only this user can read, for as long as the block runs."""
-    with tempfile.TemporaryDirectory(prefix="gerbang-") as folder:  # made with mode 0700
-        path = Path(folder) / "arguments.json"
-        path.write_text(text, "utf-8")
-        yield path
-
-
-async def _run_editor(editor: str, path: Path) -> None:
-    process = await asyncio.create_subprocess_exec(*shlex.split(editor), str(path))
-    try:
-        code = await process.wait()
-    finally:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
-    if code:
-        raise UsageError(f"The editor {editor!r} ended with code {code}.")

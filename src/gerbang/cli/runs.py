@@ -10,11 +10,12 @@ import typer
 from msgspec import to_builtins
 
 from gerbang.adapters.stores import open_store, shown_address
-from gerbang.cli import options, street
+from gerbang.cli import options, run_resuming, street
 from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.table import rows
+from gerbang.cli.texts import say
 from gerbang.cli.timeline import timeline
 from gerbang.config import Settings
 from gerbang.errors import UsageError
@@ -27,44 +28,46 @@ _MAX_LIMIT: Final = 10_000
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    group = typer.Typer(help="List runs and show their timelines.", no_args_is_help=True)
+    group = typer.Typer(help="List runs, show their timelines, go on with them.", no_args_is_help=True)
     group.command("list")(list_)
     group.command("show")(show)
+    group.command("resume")(run_resuming.resume)
+    group.command("recover")(run_resuming.recover)
     app.add_typer(group, name="runs")
 
 
 def list_(
     limit: Annotated[int, typer.Option(min=1, max=_MAX_LIMIT, help="How many, newest first.")] = 20,
+    lang: options.Lang = None,
     store: options.Store = None,
     config: options.Config = None,
     json: options.Json = False,
 ) -> int:
     """List the newest runs."""
 
-    async def read(opened: Store) -> list[RunRow]:
-        return await opened.runs(limit=limit)
+    async def read(opened: Store) -> list[tuple[RunRow, str]]:
+        return [(run, await _asked(opened, run)) for run in await opened.runs(limit=limit)]
 
-    settings = options.settings(config, store=store)
+    settings = options.settings(config, store=store, lang=lang)
     found = _read(settings, read) or []
     screen = Screen.standard()
     if json:
-        screen.document([to_builtins(run) for run in found])
+        screen.document([to_builtins(run) for run, _ in found])
     elif not found:
-        screen.note(
-            f"No runs are recorded in {shown_address(settings.store)} yet. Start one with: gerbang chat"
-        )
+        screen.note(say("no_runs", store=shown_address(settings.store)))
     else:
         table = [
-            (run.run_id, _when(run.started_at), run.state, str(run.steps), one_line(run.prompt, 60))
-            for run in found
+            (run.run_id, _when(run.started_at), run.state, str(run.steps), one_line(asked, 60))
+            for run, asked in found
         ]
-        for line in rows(("run", "started", "state", "steps", "request"), table):
+        for line in rows(say("head_runs").split("|"), table):
             screen.line(line)
     return Exit.DONE
 
 
 def show(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or the beginning of it.")],
+    lang: options.Lang = None,
     store: options.Store = None,
     config: options.Config = None,
     json: options.Json = False,
@@ -84,12 +87,10 @@ def show(
             await opened.answers(run.run_id),
         )
 
-    settings = options.settings(config, store=store)
+    settings = options.settings(config, store=store, lang=lang)
     found = _read(settings, read)
     if found is None:
-        raise UsageError(
-            f"No run {one_line(run_id)} in {shown_address(settings.store)}. See: gerbang runs list"
-        )
+        raise UsageError(say("no_run", run=one_line(run_id), store=shown_address(settings.store)))
     run, events, calls, answers = found
     screen = Screen.standard()
     if json:
@@ -126,8 +127,16 @@ def _read(settings: Settings, read: Callable[[Store], Awaitable[T]]) -> T | None
 async def _by_prefix(store: Store, beginning: str) -> RunRow | None:
     found = [run for run in await store.runs(limit=_MAX_LIMIT) if run.run_id.startswith(beginning)]
     if len(found) > 1:
-        raise UsageError(f"{len(found)} runs begin with {one_line(beginning)}. Write more of the id.")
+        raise UsageError(say("many_runs", count=len(found), start=one_line(beginning)))
     return found[0] if found else None
+
+
+async def _asked(store: Store, run: RunRow) -> str:
+    """Return what began a run: its prompt, or the tools of calls that were made without a model."""
+    if run.prompt:
+        return run.prompt
+    names = dict.fromkeys(call.tool for call in await store.calls(run.run_id))
+    return f"call {', '.join(names)}" if names else ""
 
 
 def _when(seconds: float) -> str:

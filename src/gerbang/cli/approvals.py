@@ -1,0 +1,245 @@
+"""`gerbang approvals`: what waits for a person, and deciding it. Works on the store, without the tools."""
+
+import os
+from typing import Annotated, Any, Final
+
+import typer
+
+from gerbang import Gateway
+from gerbang.cli import options
+from gerbang.cli.approval_view import as_dict, changes_of, lines, when
+from gerbang.cli.editing import edited_text, editor_of
+from gerbang.cli.exits import Exit
+from gerbang.cli.json_text import read_object
+from gerbang.cli.safe_text import one_line
+from gerbang.cli.screen import Screen
+from gerbang.cli.store_gate import at_store, person
+from gerbang.cli.table import rows
+from gerbang.compose.people import Objected
+from gerbang.config import Settings
+from gerbang.errors import UsageError
+from gerbang.runtime.requests import shown_arguments
+from gerbang.values.record import ApprovalRow
+
+_MAX_LIMIT: Final = 1_000
+_ALL: Final = "all"
+
+Name = Annotated[str, typer.Argument(metavar="APPROVAL", help="Id of the request; see: approvals list")]
+By = Annotated[str, typer.Option("--as", metavar="USER", help="Who decides.")]
+Tenant = Annotated[str, typer.Option("--tenant", help="The tenant of the one who decides.")]
+Role = Annotated[list[str] | None, typer.Option("--role", help="A role of theirs; may be repeated.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; the record keeps it.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    group = typer.Typer(help="List and decide requests for approval.", no_args_is_help=True)
+    for name, command in (
+        ("list", list_),
+        ("show", show),
+        ("approve", approve),
+        ("deny", deny),
+        ("edit", edit),
+        ("cancel", cancel),
+    ):
+        group.command(name)(command)
+    app.add_typer(group, name="approvals")
+
+
+def list_(
+    state: Annotated[
+        str,
+        typer.Option(help="pending, granted, refused, expired, cancelled, used, or all."),
+    ] = "pending",
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only those of this tenant.")] = None,
+    run: Annotated[str | None, typer.Option("--run", help="Only those of this run.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX_LIMIT, help="How many, newest first.")] = 50,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="APPROVAL", help="Go on after this one.")
+    ] = None,
+    store: options.Store = None,
+    config: options.Config = None,
+    json: options.Json = False,
+) -> int:
+    """List requests, newest first."""
+    if state not in ("pending", "granted", "refused", "expired", "cancelled", "used", _ALL):
+        raise UsageError(f"There is no state {one_line(state, 40)}. Write pending, used, or all.")
+
+    async def read(gate: Gateway) -> list[ApprovalRow]:
+        return await gate.store.approvals(
+            run_id=run, state=None if state == _ALL else state, tenant=tenant, before=before, limit=limit
+        )
+
+    found = at_store(options.settings(config, store=store), read)
+    screen = Screen.standard()
+    if json:
+        screen.document([as_dict(row) for row in found])
+        return Exit.DONE
+    if not found:
+        screen.note("Nothing waits for approval." if state == "pending" else "There are none.")
+        return Exit.DONE
+    table = [
+        (
+            row.approval_id,
+            str(row.state),
+            one_line(row.tool, 60),
+            row.tenant,
+            when(row.expires_at),
+            row.reasons,
+        )
+        for row in found
+    ]
+    for line in rows(("approval", "state", "tool", "tenant", "good until", "because"), table):
+        screen.line(one_line(line, 300))
+    if len(found) == limit:
+        screen.note(f"There may be more: --before {found[-1].approval_id}")
+    return Exit.DONE
+
+
+def show(
+    approval_id: Name,
+    store: options.Store = None,
+    config: options.Config = None,
+    json: options.Json = False,
+) -> int:
+    """Show what a request would run, why it is asked, and who has said what."""
+
+    async def read(gate: Gateway) -> ApprovalRow:
+        return await _found(gate, approval_id)
+
+    row = at_store(options.settings(config, store=store), read)
+    screen = Screen.standard()
+    if json:
+        screen.document(as_dict(row))
+    else:
+        for line in lines(screen, row):
+            screen.line(line)
+    return Exit.DONE
+
+
+def approve(
+    approval_id: Name,
+    by: By = "local",
+    tenant: Tenant = "local",
+    role: Role = None,
+    reason: Reason = "",
+    store: options.Store = None,
+    config: options.Config = None,
+    json: options.Json = False,
+) -> int:
+    """Agree to a request. The call runs when it is made again, or its run is resumed."""
+    who = person(by, tenant, role)
+
+    async def work(gate: Gateway) -> ApprovalRow:
+        return await gate.approve(approval_id, by=who, reason=reason)
+
+    return _decided(options.settings(config, store=store), work, as_json=json)
+
+
+def deny(
+    approval_id: Name,
+    by: By = "local",
+    tenant: Tenant = "local",
+    role: Role = None,
+    reason: Reason = "",
+    store: options.Store = None,
+    config: options.Config = None,
+    json: options.Json = False,
+) -> int:
+    """Refuse a request. The model is told, with the reason."""
+    who = person(by, tenant, role)
+
+    async def work(gate: Gateway) -> ApprovalRow:
+        return await gate.refuse(approval_id, by=who, reason=reason)
+
+    return _decided(options.settings(config, store=store), work, as_json=json)
+
+
+def cancel(
+    approval_id: Name,
+    by: By = "local",
+    tenant: Tenant = "local",
+    reason: Reason = "",
+    store: options.Store = None,
+    config: options.Config = None,
+    json: options.Json = False,
+) -> int:
+    """Withdraw a request that nobody has decided."""
+    who = person(by, tenant, None)
+
+    async def work(gate: Gateway) -> ApprovalRow:
+        return await gate.cancel(approval_id, by=who, reason=reason)
+
+    return _decided(options.settings(config, store=store), work, as_json=json)
+
+
+def edit(
+    approval_id: Name,
+    arguments: Annotated[
+        str | None, typer.Option("--arguments", metavar="JSON", help="The new arguments; else $EDITOR opens.")
+    ] = None,
+    by: By = "local",
+    tenant: Tenant = "local",
+    role: Role = None,
+    reason: Reason = "",
+    store: options.Store = None,
+    config: options.Config = None,
+    json: options.Json = False,
+) -> int:
+    """Agree to a request with other arguments. The contract is asked when the call is made."""
+    who, given = person(by, tenant, role), None if arguments is None else read_object(arguments)
+
+    async def work(gate: Gateway) -> ApprovalRow:
+        row = await _found(gate, approval_id)
+        new = await _in_editor(row) if given is None else given
+        if new == shown_arguments(row):
+            raise UsageError("Nothing was changed. To agree to it as it is: gerbang approvals approve")
+        return await gate.approve(approval_id, by=who, arguments=new, reason=reason)
+
+    return _decided(options.settings(config, store=store), work, as_json=json)
+
+
+async def _in_editor(row: ApprovalRow) -> dict[str, Any]:
+    editor = editor_of(os.environ)
+    if editor is None:
+        raise UsageError("No editor is known. Set EDITOR, or give the new arguments with --arguments.")
+    try:
+        return read_object(await edited_text(editor, shown_arguments(row)))
+    except OSError as error:
+        raise UsageError(f"The editor {editor!r} cannot be run: {error.strerror}.") from None
+
+
+async def _found(gate: Gateway, approval_id: str) -> ApprovalRow:
+    row = await gate.store.approval(approval_id)
+    if row is None:
+        raise UsageError(f"There is no approval {one_line(approval_id, 80)}. See: gerbang approvals list")
+    return row
+
+
+def _decided(settings: Settings, work: Any, *, as_json: bool) -> Exit:
+    """Do the work, print the request after it, and return the exit code: 3 when it still waits."""
+    screen = Screen.standard()
+    try:
+        row: ApprovalRow = at_store(settings, work)
+    except Objected as error:
+        screen.note(one_line(str(error), 600))
+        return Exit.FAILED
+    if as_json:
+        screen.document(as_dict(row))
+    else:
+        for change in changes_of(row):
+            screen.line(f"Changed: {one_line(change, 400)}")
+        screen.line(_said(row))
+    return Exit.WAITING if row.state == "pending" else Exit.DONE
+
+
+def _said(row: ApprovalRow) -> str:
+    name, run = row.approval_id, one_line(row.run_id, 100)
+    match str(row.state):
+        case "granted":
+            return f"{name} is granted. Go on with its run: gerbang runs resume {run}"
+        case "pending":
+            agreed = ", ".join(as_dict(row)["agreed"]) or "nobody"
+            return f"{name} still waits: {one_line(agreed, 200)} agreed to it as it is; one more has to."
+        case state:
+            return f"{name} is {state}."

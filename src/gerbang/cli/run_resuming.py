@@ -1,0 +1,167 @@
+"""`gerbang runs resume` and `runs recover`: going on with runs that wait, or that were cut off."""
+
+from typing import Annotated
+
+import typer
+from msgspec import to_builtins
+
+from gerbang import Gateway, Principal
+from gerbang.cli import options, street
+from gerbang.cli.exits import Exit, for_status
+from gerbang.cli.narrate import run_json
+from gerbang.cli.running import run_interruptible
+from gerbang.cli.safe_text import one_line, printable
+from gerbang.cli.screen import Screen
+from gerbang.compose.recovery import Recovered
+from gerbang.config import Settings
+from gerbang.errors import UsageError
+from gerbang.runtime.events import RunResult
+from gerbang.values.record import RunRow, RunState
+
+_MAX: int = 10_000
+Scopes = Annotated[
+    list[str] | None, typer.Option("--scope", help="A scope of the run's user; may be repeated.")
+]
+Roles = Annotated[list[str] | None, typer.Option("--role", help="A role of the run's user; may be repeated.")]
+
+
+def resume(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or the beginning of it.")],
+    model: options.Model = None,
+    profile: options.Profile = None,
+    lang: options.Lang = None,
+    workspace: options.Workspace = None,
+    knowledge: options.Knowledge = None,
+    python: options.Tools = None,
+    policy: options.Policy = None,
+    scope: Scopes = None,
+    role: Roles = None,
+    pending: options.Pending = False,
+    store: options.Store = None,
+    config: options.Config = None,
+    json: options.Json = False,
+) -> int:
+    """Go on with a run that was cut off, or whose approval has been given. Nothing finished is done again."""
+    chosen = options.settings(
+        config,
+        model=model,
+        profile=profile,
+        lang=lang,
+        workspace=workspace,
+        knowledge=knowledge,
+        policy=policy,
+        store=store,
+    )
+    rights = Principal("", scopes=scope or (), roles=role or ())
+    return run_interruptible(_resume(chosen, run_id, rights, python or [], pending=pending, as_json=json))
+
+
+def recover(
+    model: options.Model = None,
+    profile: options.Profile = None,
+    lang: options.Lang = None,
+    workspace: options.Workspace = None,
+    knowledge: options.Knowledge = None,
+    python: options.Tools = None,
+    policy: options.Policy = None,
+    scope: Scopes = None,
+    role: Roles = None,
+    pending: options.Pending = False,
+    store: options.Store = None,
+    config: options.Config = None,
+    json: options.Json = False,
+) -> int:
+    """See to all runs that were cut off: an agent's goes on, a single call is ended with what is known."""
+    chosen = options.settings(
+        config,
+        model=model,
+        profile=profile,
+        lang=lang,
+        workspace=workspace,
+        knowledge=knowledge,
+        policy=policy,
+        store=store,
+    )
+    rights = Principal("", scopes=scope or (), roles=role or ())
+    return run_interruptible(_recover(chosen, rights, python or [], pending=pending, as_json=json))
+
+
+async def _resume(
+    settings: Settings, run_id: str, rights: Principal, extra: list[str], *, pending: bool, as_json: bool
+) -> Exit:
+    screen = _screen(settings)
+    async with street.gateway(settings, screen, extra, pending=pending) as gate:
+        row = await _find(gate, run_id)
+        async with street.agent(settings, screen, gate) as agent:
+            result = await agent.resume(row.run_id, principal=_user(row, rights))
+    if as_json:
+        screen.document(run_json(result))
+    else:
+        screen.line(printable(result.answer).rstrip("\n"))
+        _note(screen, result)
+    return for_status(result.status)
+
+
+async def _recover(
+    settings: Settings, rights: Principal, extra: list[str], *, pending: bool, as_json: bool
+) -> Exit:
+    screen, worst = _screen(settings), Exit.DONE
+    said: list[Recovered] = []
+    async with street.gateway(settings, screen, extra, pending=pending) as gate:
+        found = await gate.recover()
+        said += [one for one in found if one.state != RunState.RUNNING]
+        open_runs = [one.run_id for one in found if one.state == RunState.RUNNING]
+        if open_runs:
+            async with street.agent(settings, screen, gate) as agent:
+                for name in open_runs:
+                    row = await gate.store.run(name)
+                    assert row is not None  # noqa: S101 - it was found a moment ago
+                    try:
+                        result = await agent.resume(name, principal=_user(row, rights))
+                    except UsageError as error:  # driven by another process by now, or cannot be read
+                        screen.note(one_line(str(error), 400))
+                        worst = max(worst, Exit.FAILED)
+                        continue
+                    calls = tuple((call.tool, call.status) for call in result.calls)
+                    said.append(Recovered(name, result.status, calls))
+                    worst = max(worst, for_status(result.status))
+    if as_json:
+        screen.document([to_builtins(one) for one in said])
+    elif not said:
+        screen.note("No run was cut off.")
+    for one in () if as_json else said:
+        calls_said = ", ".join(f"{tool} {state}" for tool, state in one.calls)
+        screen.line(one_line(f"{one.run_id}  {one.state}  {calls_said}".rstrip(), 400))
+    return worst
+
+
+def _screen(settings: Settings) -> Screen:
+    if not street.store_exists(settings):
+        raise UsageError("There is no store yet, so there are no runs. Name another with --store.")
+    return Screen.standard()
+
+
+async def _find(gate: Gateway, run_id: str) -> RunRow:
+    row = await gate.store.run(run_id)
+    if row is not None:
+        return row
+    found = [run for run in await gate.store.runs(limit=_MAX) if run.run_id.startswith(run_id)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(f"{len(found)} runs begin with {one_line(run_id)}. Write more of the id.")
+    raise UsageError(f"There is no run {one_line(run_id)}. See: gerbang runs list")
+
+
+def _user(row: RunRow, rights: Principal) -> Principal:
+    """Return whose the run is, with the rights that they have now."""
+    return Principal(row.user, row.tenant, scopes=rights.scopes, roles=rights.roles)
+
+
+def _note(screen: Screen, result: RunResult) -> None:
+    if result.status != "completed":
+        detail = f": {one_line(result.detail, 400)}" if result.detail else ""
+        screen.note(f"({result.status}{detail})")
+    for call in result.calls:
+        if call.status == "pending" and call.approval_id:
+            screen.note(f"Waiting: gerbang approvals show {one_line(call.approval_id)}")
