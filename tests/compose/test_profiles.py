@@ -191,7 +191,8 @@ def test_voice_limit_is_rounds_and_then_one_answer_without_tools() -> None:
     result, watched = run(talk([*script, "Enough."], [lights], profile="voice"))
     assert (result.answer, result.status, result.steps) == ("Enough.", "completed", 5)
     result, watched = run(talk([*script, [("lights", {"room": "x"})]], [lights], profile="voice"))
-    assert (result.status, len(watched.seen), len(result.calls)) == ("max_steps", 5, 4)
+    assert (result.status, len(watched.seen), len(result.calls)) == ("max_steps", 5, 5)
+    assert result.calls[-1].status == "error"  # it was not asked for, and has its record all the same
 
 
 # -- minimal -------------------------------------------------------------------------------------------------

@@ -12,7 +12,9 @@ import gerbang as g
 from gerbang.errors import StoreUnavailable
 from gerbang.testing import ScriptedModel
 
-POLICY = g.Policy.from_rules([{"id": "a", "match": {"tool": "*"}, "everything": True, "decision": "allow", "reason": "A"}])
+POLICY = g.Policy.from_rules(
+    [{"id": "a", "match": {"tool": "*"}, "everything": True, "decision": "allow", "reason": "A"}]
+)
 
 
 async def main(path: str, effects: str, side_by_side: int) -> None:

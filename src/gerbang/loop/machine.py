@@ -131,6 +131,8 @@ def _resumed(state: LoopState, event: Resumed) -> tuple[LoopState, Command]:
     state = replace(state, answers=event.answers, rounds=done)
     if event.final:
         return _done(state, RunState.COMPLETED)
+    if event.calls and state.count == "rounds" and done >= state.max_steps:
+        return _done(state, RunState.MAX_STEPS)  # it was told that there are no tools
     if event.calls:
         return replace(state, phase="calling"), RunCalls()
     if not event.answers:

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from gerbang.loop.batch import BatchPlan
-from gerbang.runtime.gate import Gate, held_result
+from gerbang.runtime.gate import Gate
 from gerbang.runtime.session import RunSession
 from gerbang.values import Proposal, Result
 
@@ -69,7 +69,7 @@ class _Batch:
             await self._cancel()
             raise
         for index in self._plan.held:
-            self._keep(index, held_result(self._session, self._proposals[index]))
+            self._keep(index, _held_result(self._session, self._proposals[index]))
         return [result for result in self._results if result is not None]
 
     async def _step(self) -> None:
@@ -114,3 +114,15 @@ class _Batch:
 async def _at_hand(result: Result) -> Result:
     """Give a result that is known already, as a call would."""
     return result
+
+
+def _held_result(session: RunSession, proposal: Proposal) -> Result:
+    """Return the result of a call that waits behind another one's approval."""
+    return Result(
+        status="pending",
+        tool=proposal.name,
+        run_id=session.run_id,
+        step_id=proposal.step_id,
+        call_id=proposal.call_id,
+        for_model=session.texts.pending_result,
+    )

@@ -21,6 +21,7 @@ from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.runtime.verdict import Verdict
+from gerbang.runtime.writing import TakenOver
 from gerbang.values import CallError, Outcome, Result, ValidCall
 from gerbang.values.record import CallRow, RunState
 
@@ -56,7 +57,7 @@ class Dispatch:
     ) -> Result | Stopped:
         """Record the intent, run, record the outcome. `over` is a lost attempt whose place the call takes.
 
-        Raises StoreError, and CancelledError after the outcome is on record.
+        Raises StoreError, TakenOver, and CancelledError after the outcome is on record.
         """
         width = ticket.call.contract.concurrency
         if width is None:
@@ -91,11 +92,13 @@ class Dispatch:
         if not committed.written:
             if committed.taken is not None:
                 return Stopped(taken=committed.taken)
+            if committed.fenced:
+                raise TakenOver
             return Stopped(refusals.not_committed(committed))
         began = clock.monotonic()
-        if began >= session.lease_until:  # paused since, or another drives the run now
+        if began >= session.lease_until and not await _still_ours(session):
             lost = Execution(Outcome("FAILED", error=refusals.taken_over()))
-            return await self._records.finished(session, ticket, row, lost, started, verdict)
+            return await self._finished(session, ticket, row, lost, started, verdict)
         seconds = self._time_for(session, ticket, began)
         cancelled: asyncio.CancelledError | None = None
         lates: list[asyncio.Future[Any]] = []
@@ -110,12 +113,27 @@ class Dispatch:
                 session.closing = replace(session.closing, state=RunState.CANCELLED)
             read = ticket.call.contract.risk.is_read
             execution = Execution(Outcome("FAILED" if read else "UNCERTAIN", error=refusals.cancelled(read)))
-        result = await self._records.finished(session, ticket, row, execution, started, verdict)
+        result = await self._finished(session, ticket, row, execution, started, verdict)
         for late in lates:
             self._watch(session, ticket, row, late)
         if cancelled is not None:
             raise cancelled
         return result
+
+    async def _finished(
+        self,
+        session: RunSession,
+        ticket: Ticket,
+        row: CallRow,
+        execution: Execution,
+        started: float,
+        verdict: Verdict | None,
+    ) -> Result:
+        """Record the outcome; one that comes after another process took over resolves what that one left."""
+        try:
+            return await self._records.finished(session, ticket, row, execution, started, verdict)
+        except TakenOver as over:
+            return await self._resolutions.overtaken(session, ticket, row, execution, over)
 
     async def preview(self, call: ValidCall) -> str | None:
         """Return what the tool itself says that the call would do."""
@@ -153,6 +171,8 @@ class Dispatch:
             if retried is None:
                 return row, execution
             grant, row = new, retried
+            if clock.monotonic() >= session.lease_until and not await _still_ours(session):
+                return row, execution
             left = max(0.0, until - clock.monotonic())
             execution = await self._executor.run(grant, ticket.entry, left, lates.append)
 
@@ -186,3 +206,8 @@ class Dispatch:
         timeout = ticket.call.contract.timeout_s
         left = session.budget.remaining(now)
         return timeout if left is None or timeout <= left else max(0.0, left)
+
+
+async def _still_ours(session: RunSession) -> bool:
+    """Ask the store for more of a lease whose time is over: we were paused, or another drives the run."""
+    return session.renew is not None and await session.renew()

@@ -37,11 +37,12 @@ from gerbang.runtime.manners import chosen, one_at_a_time
 from gerbang.runtime.offered import offered
 from gerbang.runtime.reading import Answer, Asked
 from gerbang.runtime.resuming import Progress, is_over
-from gerbang.runtime.run_record import RunRecord, TakenOver
+from gerbang.runtime.run_record import RunRecord
 from gerbang.runtime.run_settings import RunSettings
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.telling import told
 from gerbang.runtime.tokens import over_tokens, spend_tokens
+from gerbang.runtime.writing import TakenOver
 from gerbang.values import Message, Proposal, Result, ToolCall
 from gerbang.values.canonical import copied
 from gerbang.values.model import ModelRequest
@@ -110,9 +111,10 @@ class RunDriver:
         self._content = progress.content
         for proposal in progress.proposals:
             row = progress.rows.get(proposal.ordinal)
-            if row is not None and is_over(row):
+            if row is not None and is_over(row, session.catalogue):
                 session.ended[proposal.call_id] = self._gate.restored(session, proposal, row)
         self._hear(progress.messages)
+        session.closed = progress.closed
         self._record.begin_again(progress, len(session.ended))
         calls = len(self._proposals)
         return await self._loop(Resumed(progress.answers, calls, progress.final))
@@ -284,7 +286,7 @@ class RunDriver:
     async def _finish(self, run_state: RunState, state: LoopState) -> RunResult:
         session = self._session
         batch = session.batch()
-        if run_state in (RunState.CANCELLED, RunState.BUDGET):
+        if run_state in (RunState.CANCELLED, RunState.BUDGET, RunState.MAX_STEPS):
             names = [self._name(proposal.name) for proposal in self._proposals]
             self._results += self._record.close_open(batch, self._proposals, names)
         calls: tuple[ToolCall, ...] = ()

@@ -79,6 +79,8 @@ class Gate:
         ticket = self.admission.now(session, proposal, key)
         if ticket is None:
             ticket = await self.admission.admit(session, proposal, key)
+        if session.closed.get(proposal.call_id):
+            return self._closed(session, proposal, ticket)
         if session.watched and ticket.decision is not None:
             session.emit(Decided(proposal.call_id, proposal.name, ticket.decision))
         if isinstance(ticket, Refusal):
@@ -103,6 +105,15 @@ class Gate:
             for waiter in self._inflight.pop(ticket.key):
                 if not waiter.done():
                     waiter.set_result(None)
+
+    def _closed(self, session: RunSession, proposal: Proposal, ticket: Ticket | Refusal) -> Result:
+        """Return the result of a call that was refused on record before a crash: it stays refused."""
+        code = session.closed[proposal.call_id]
+        again = ticket.error if isinstance(ticket, Refusal) else None
+        error = again if again is not None and again.error_code == code else refusals.before_crash(code)
+        result = self._refusal(session, proposal, error)
+        session.ended[result.call_id] = result
+        return result
 
     async def dry_run(self, session: RunSession, proposal: Proposal) -> DryRun:
         """Say what would happen to the proposal, looking up what is needed. Runs and records nothing."""
@@ -251,11 +262,12 @@ class Gate:
         """Run the call. `over` is a lost attempt whose place it takes."""
         if grant is None:
             return await self._refuse(session, ticket.call.proposal, refusals.stale(), ticket)
+        sent_at = self._clock.now() if ticket.call.contract.probe is not None else 0.0
         result = await self._dispatcher.run(session, ticket, grant, verdict, over)
         if type(result) is Result:
             error, probe = result.error, ticket.call.contract.probe
             if probe is not None and error is not None and error.effect == "unknown":
-                return await self.lost.probe(session, ticket, result)
+                return await self.lost.probe(session, ticket, result, sent_at=sent_at)
             return result
         assert isinstance(result, Stopped)  # noqa: S101 - the other one
         if result.taken is not None:
@@ -291,7 +303,10 @@ class Gate:
         proposal = ticket.call.proposal
         if row.fingerprint != ticket.fingerprint:
             return await self._refuse(session, proposal, refusals.key_reused())
+        own = session.lease is not None and (row.run_id, row.call_id) == (session.run_id, proposal.call_id)
         if row.state in (CallState.SUCCEEDED, CallState.RESOLVED_SUCCEEDED):
+            if own or proposal.call_id in session.closed:  # its record stands; we go on with the run
+                return self._records.restored(session, proposal, row)
             return await self._records.replayed(session, ticket, row)
         if row.state in refusals.FREE:
             remembered = session.budget.refused(ticket.fingerprint)
@@ -305,10 +320,17 @@ class Gate:
             if now.state != CallState.DISPATCHED:
                 return await self._settled(session, ticket, now)
             return await self.lost.settle(session, ticket, now)
-        if row.state == CallState.UNCERTAIN and ticket.call.contract.probe is not None:
+        if own:
+            unsure = self._records.restored(session, proposal, row)
+        else:
             unsure = await self._refuse(session, proposal, refusals.uncertain())
+        if row.state == CallState.UNCERTAIN and ticket.call.contract.probe is not None:
             return await self.lost.probe(session, ticket, unsure)
-        return await self._refuse(session, proposal, refusals.uncertain())
+        return unsure
+
+    async def settled(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:
+        """Answer a call by what is on record of it."""
+        return await self._settled(session, ticket, row)
 
     async def refuse(self, session: RunSession, ticket: Ticket, error: CallError) -> Result:
         """Give an admitted call an error as its result."""
@@ -334,20 +356,27 @@ class Gate:
         decision: Decision | None = None,
     ) -> Result:
         """Give the error as the call's one result, with its record."""
-        decision = decision if ticket is None else ticket.decision
-        note = f"{verdict.edited_note}\n" if verdict is not None and verdict.edited_note else ""
-        result = Result(
+        result = self._refusal(session, proposal, error)
+        if ticket is not None:
+            decision = ticket.decision
+            result = replace(result, tool=ticket.call.contract.name)
+        if verdict is not None:
+            note = f"{verdict.edited_note}\n" if verdict.edited_note else ""
+            result = replace(result, for_model=note + result.for_model, approval_id=verdict.approval_id)
+        if decision is not None:
+            result = replace(result, decision=decision)
+        return await self._records.refused(session, proposal, error, ticket, verdict, result)
+
+    def _refusal(self, session: RunSession, proposal: Proposal, error: CallError) -> Result:
+        return Result(
             status="error",
-            tool=proposal.name if ticket is None else ticket.call.contract.name,
+            tool=proposal.name,
             run_id=session.run_id,
             step_id=proposal.step_id,
             call_id=proposal.call_id,
             error=error,
-            for_model=note + show_error(error, proposal.name, session.profile, session.texts),
-            approval_id=None if verdict is None else verdict.approval_id,
-            decision=decision,
+            for_model=show_error(error, proposal.name, session.profile, session.texts),
         )
-        return await self._records.refused(session, proposal, error, ticket, verdict, result)
 
     def _pending(self, session: RunSession, ticket: Ticket, verdict: Verdict) -> Result:
         proposal = ticket.call.proposal
@@ -373,15 +402,3 @@ class Gate:
             idempotency_key=ticket.key,
             purpose=session.purpose,
         )
-
-
-def held_result(session: RunSession, proposal: Proposal) -> Result:
-    """Return the result of a call that waits behind another one's approval."""
-    return Result(
-        status="pending",
-        tool=proposal.name,
-        run_id=session.run_id,
-        step_id=proposal.step_id,
-        call_id=proposal.call_id,
-        for_model=session.texts.pending_result,
-    )

@@ -7,6 +7,7 @@ in every write; just before an effect is sent the holder's own monotonic clock i
 import asyncio
 import contextlib
 import secrets
+from functools import partial
 from typing import Final
 
 from gerbang.errors import StoreError
@@ -54,8 +55,29 @@ class Leases:
         """Keep a lease that was asked for at the monotonic time `asked`."""
         session.lease = (lease.run_id, lease.fence)
         session.lease_until = asked + self._ttl_s - self._margin_s
+        session.renew = partial(self._renewed, session)
         self._held[lease.run_id] = (lease, session)
         self._ring()
+
+    async def _renewed(self, session: RunSession) -> bool:
+        """Extend a lease that came to its end unseen: the process was paused, or the machine too busy.
+
+        False: it is another's by now, or the store does not say.
+        """
+        held = self._held.get(session.run_id)
+        if held is None:
+            return False
+        asked = self._clock.monotonic()
+        try:
+            renewed = await self._store.renew(held[0], self._ttl_s)
+        except StoreError:
+            return False
+        if renewed is None:
+            session.lease_until = float("-inf")
+            self._held.pop(session.run_id, None)
+            return False
+        self.adopt(session, renewed, asked)
+        return self._clock.monotonic() < session.lease_until
 
     async def let_go(self, session: RunSession) -> None:
         """Give a lease back that no commit has given back."""

@@ -12,10 +12,11 @@ from gerbang.runtime import refusals
 from gerbang.runtime.approvals import Approvals
 from gerbang.runtime.probing import fate_from, probe_proposal
 from gerbang.runtime.process import is_gone
-from gerbang.runtime.records import Records
+from gerbang.runtime.records import Records, read_stored
 from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Ticket
+from gerbang.runtime.writing import TakenOver
 from gerbang.values import Result
 from gerbang.values.record import CallRow, CallState
 
@@ -80,39 +81,73 @@ class Lost:
         step = after_crash(ticket.call.contract)
         if step == "retry":
             return await self._again(session, ticket, row, over=row)
-        result = await self._resolutions.lost(session, ticket, row, step == "person")
+        try:
+            result = await self._resolutions.lost(session, ticket, row, step == "person")
+        except TakenOver as over:
+            if over.row is None:
+                raise
+            return await self._gate.settled(session, ticket, over.row)  # it has come back meanwhile
         if step == "probe":
-            return await self.probe(session, ticket, result)
+            return await self.probe(session, ticket, result, sent_at=row.updated_at)
         return result
 
     async def probe(
-        self, session: RunSession, ticket: Ticket, unsure: Result, *, again: bool = True
+        self,
+        session: RunSession,
+        ticket: Ticket,
+        unsure: Result,
+        *,
+        again: bool = True,
+        sent_at: float | None = None,
     ) -> Result:
         """Ask the probe about a call that is UNCERTAIN on record. `unsure` stands when it cannot tell.
 
-        `again` False: what has not happened is not sent again; nobody waits for it any more.
+        `again` False: what has not happened is not sent again; nobody waits for it any more. `sent_at` is
+        when the call was sent, in seconds since the epoch.
         """
         contract, probe = ticket.call.contract, ticket.call.contract.probe
         row = await self._store.call(ticket.key)
         if probe is None or row is None or row.state != CallState.UNCERTAIN:
             return unsure
+        await self._drop_probes(session, row)
         answer = await self._gate.call(session, probe_proposal(session, ticket, probe, row))
         fate = fate_from(probe, answer)
         if fate == "unknown":
             return unsure
         if fate == "happened":
-            return await self._resolutions.found_out(session, ticket, row, answer)
+            return await self._found_out(session, ticket, row, answer)
         # it may still be on its way: only after the time that it had is a "no" an answer
-        left = row.updated_at + contract.timeout_s - self._clock.now()
-        if left > 0 and row.result == b"":
+        left = (row.updated_at if sent_at is None else sent_at) + contract.timeout_s - self._clock.now()
+        if left > 0 and not _answered(row):
             await asyncio.sleep(left)
             answer = await self._gate.call(session, probe_proposal(session, ticket, probe, row))
-            if fate_from(probe, answer) != "not_happened":
+            fate = fate_from(probe, answer)
+            if fate == "happened":
+                return await self._found_out(session, ticket, row, answer)
+            if fate == "unknown":
                 return unsure
-        failed = await self._resolutions.found_out(session, ticket, row, None)
+        failed = await self._found_out(session, ticket, row, None)
+        if failed.status == "ok" or failed.replayed:
+            return failed  # somebody else has found out meanwhile
         if not again or row.attempt >= contract.retry.max_attempts:
             return failed
         return await self._again(session, ticket, row, over=None)
+
+    async def _found_out(
+        self, session: RunSession, ticket: Ticket, row: CallRow, answer: Result | None
+    ) -> Result:
+        try:
+            return await self._resolutions.found_out(session, ticket, row, answer)
+        except TakenOver as over:
+            if over.row is None:
+                raise
+            return self._gate.restored(session, ticket.call.proposal, over.row)
+
+    async def _drop_probes(self, session: RunSession, row: CallRow) -> None:
+        """Close the questions about this call during which a process has ended."""
+        for asked in await self._store.open_calls(session.run_id):
+            if asked.state == CallState.DISPATCHED and asked.call_id.startswith(f"probe_{row.call_id}_"):
+                await self._resolutions.dropped(session, asked)
 
     async def _again(self, session: RunSession, ticket: Ticket, row: CallRow, over: CallRow | None) -> Result:
         """Send the call again, under the decision and the approval that it has."""
@@ -131,3 +166,9 @@ class Lost:
         if grant is None:
             return await self._gate.refuse(session, ticket, refusals.stale())
         return await self._gate.send(session, ticket, grant, over)
+
+
+def _answered(row: CallRow) -> bool:
+    """Tell whether the target has answered the call: then nothing of it is on its way any more."""
+    error = read_stored(row.result)[1]
+    return error is not None and error.error_type == "upstream_error"

@@ -1,6 +1,7 @@
 """Writing what happens: the intent before the effect, the outcome before anybody sees it."""
 
 import asyncio
+import contextlib
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.process import process_name
 from gerbang.runtime.session import RunSession
-from gerbang.runtime.writing import holder_of, without_approvals, write
+from gerbang.runtime.writing import TakenOver, holder_of, without_approvals, write
 from gerbang.taint.label import label
 from gerbang.values import CallError, Outcome, Proposal, Result, Taint
 from gerbang.values.record import Batch, CallRow, CallState, Committed, RunState
@@ -181,7 +182,8 @@ class Records:
 
     async def _never_sent(self, session: RunSession, ticket: "Ticket", row: CallRow) -> None:
         execution = Execution(Outcome("FAILED", error=refusals.not_sent()))
-        await asyncio.shield(self.finished(session, ticket, row, execution, self._clock.now(), None))
+        with contextlib.suppress(TakenOver):
+            await asyncio.shield(self.finished(session, ticket, row, execution, self._clock.now(), None))
 
     async def finished(
         self,
@@ -192,7 +194,7 @@ class Records:
         started: float,
         verdict: "Verdict | None",
     ) -> Result:
-        """Record the outcome and return the call's result."""
+        """Record the outcome and return the call's result. Raises TakenOver."""
         call, outcome, output = ticket.call, execution.outcome, execution.output
         contract, proposal = call.contract, call.proposal
         taint, shown = self.show(session, ticket, outcome, output)
@@ -256,17 +258,26 @@ class Records:
         """Write the record that ends a call, and return its result with the record's id.
 
         The run knows of the result before the record is written: whoever is cancelled meanwhile must not
-        end the call a second time.
+        end the call a second time. Raises TakenOver when another process has gone on with the run or call.
         """
         session.ended[result.call_id] = result
+        batch.lease = session.lease
         try:
             committed = await self.through(session, batch)
         except StoreError:
             del session.ended[result.call_id]
             raise
+        if not committed.written:
+            del session.ended[result.call_id]
+            session.give_back(batch)
+            raise TakenOver(batch, result, None if committed.fenced else committed.taken)
         result = replace(result, event_id=f"{session.run_id}/{committed.seq}")
         session.ended[result.call_id] = result
         return result
+
+    async def standing(self, key: str) -> CallRow | None:
+        """Return what is on record of a call."""
+        return await self._store.call(key)
 
     async def through(self, session: RunSession, batch: Batch) -> Committed:
         """Commit an outcome: it is written whether or not somebody still waits for it."""
@@ -352,7 +363,14 @@ class Records:
             batch.events.append(event("call.refused", session.run_id, body))
         else:
             batch.events.append(with_detail("call.refused", session.run_id, body, session.memory.marks))
-        return await self.ending(session, batch, result)
+        try:
+            return await self.ending(session, batch, result)
+        except TakenOver as over:
+            if over.row is None:
+                raise
+            batch.calls = []  # another process has used the key meanwhile; the refusal stands without
+            session.batch()
+            return await self.ending(session, batch, result)
 
     async def replayed(self, session: RunSession, ticket: "Ticket", row: CallRow) -> Result:
         """Record that a stored result was given again, and return it with this run's taint."""

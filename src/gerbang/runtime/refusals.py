@@ -100,6 +100,11 @@ def cancelled(read: bool) -> CallError:
     return said("cancelled", "RUN_CANCELLED", entry="RUN_CANCELLED/running", effect=effect)
 
 
+def before_crash(code: str) -> CallError:
+    """Return the error for a call that was refused before its process ended, and would not be now."""
+    return said("permission_denied", code, entry="REFUSED_BEFORE")
+
+
 def not_sent() -> CallError:
     """Return the error for a call that was cancelled before it ran."""
     return said("cancelled", "RUN_CANCELLED")

@@ -13,7 +13,8 @@ from gerbang.runtime.present import show_error
 from gerbang.runtime.records import Records, stored_error
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Ticket
-from gerbang.values import Result
+from gerbang.runtime.writing import TakenOver
+from gerbang.values import Proposal, Result
 from gerbang.values.record import Batch, CallRow, CallState
 
 _ENCODER = msgspec.json.Encoder()
@@ -104,8 +105,51 @@ class Resolutions:
         batch.events.append(event("call.resolved", session.run_id, body))
         return await self._records.ending(session, batch, result)
 
+    async def overtaken(
+        self, session: RunSession, ticket: Ticket, row: CallRow, execution: Execution, over: TakenOver
+    ) -> Result:
+        """Record an outcome after another process has gone on with the run, or with the call.
+
+        Nothing else of ours is written without the lease. What stands in the call's row guards it: it is
+        the outcome of an attempt that is still open, or resolves one that the other process had to leave
+        UNCERTAIN. Returns the result to whoever made the call; raises TakenOver in a run that is another's.
+        """
+        session.batch()  # what the run owed is the other one's to write
+        batch, result = over.batch, over.result
+        standing = await self._records.standing(ticket.key)
+        if standing is not None and standing.state == CallState.DISPATCHED and batch is not None:
+            batch.lease = None
+            committed = await self._records.through(session, batch)
+            standing = None if committed.written else committed.taken
+        known = execution.outcome.state != "UNCERTAIN"
+        if standing is not None and standing.state == CallState.UNCERTAIN and known:
+            await self.resolved(session, ticket, row, execution)
+        if session.lease is not None or result is None:
+            raise over
+        return result
+
+    async def dropped(self, session: RunSession, row: CallRow) -> None:
+        """Record the end of a question that a process asked and did not live to hear the answer of."""
+        error, now = refusals.cancelled(read=True), self._clock.now()
+        state = advance(row.state, LedgerEvent.FAIL)
+        body = refused_body(
+            session.principal,
+            Proposal(row.run_id, row.step_id, row.ordinal, row.call_id, row.tool, {}),
+            state=state,
+            attempt=row.attempt,
+            status="error",
+            error_code=error.error_code,
+            effect="none",
+            finished_at=now,
+        )
+        done = replace(row, state=state, result=stored_error(error), updated_at=now)
+        await self._records.through(
+            session,
+            Batch(calls=[done], events=[event("call.finished", row.run_id, body)], lease=session.lease),
+        )
+
     async def resolved(self, session: RunSession, ticket: Ticket, row: CallRow, execution: Execution) -> None:
-        """Record what became of a call whose fate was not known."""
+        """Record what became of a call whose fate was not known, unless somebody has found out meanwhile."""
         happened = execution.outcome.state == "SUCCEEDED"
         what = LedgerEvent.LEARN_HAPPENED if happened else LedgerEvent.LEARN_NOT_HAPPENED
         state = advance(CallState.UNCERTAIN, what)

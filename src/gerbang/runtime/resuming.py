@@ -8,6 +8,7 @@ from msgspec import Struct
 from gerbang.approval.machine import ApprovalState
 from gerbang.approval.terms import read_terms
 from gerbang.approval.votes import read_votes
+from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import UsageError
 from gerbang.parse import arguments_from_json
 from gerbang.policy.history import STATUSES
@@ -29,10 +30,10 @@ _OVER = frozenset(
         CallState.UNCERTAIN,
         CallState.RESOLVED_SUCCEEDED,
         CallState.RESOLVED_FAILED,
-        CallState.CANCELLED,
         CallState.REFUSED,
     }
 )
+"""CANCELLED is none: its run was being cancelled, and is not recorded as such."""
 _PAGE = 200
 RESUMABLE = frozenset({RunState.RUNNING, RunState.PENDING_APPROVAL})
 """States of a run that can be gone on with."""
@@ -42,7 +43,8 @@ class Progress(Struct, frozen=True):
     """How far a run got.
 
     `messages` is the conversation up to the last answer, `proposals` that answer's calls, `rows` the rows of
-    those that have one. `final` says that the answer had no call.
+    those that have one. `final` says that the answer had no call. `closed` are those of the answer's calls
+    that were refused (their error code), or answered by a stored result (no code), and have no row.
     """
 
     row: RunRow
@@ -54,6 +56,7 @@ class Progress(Struct, frozen=True):
     content: str
     used_ids: set[str]
     final: bool
+    closed: dict[str, str]
 
 
 async def progress_of(store: Store, row: RunRow) -> Progress:
@@ -94,12 +97,30 @@ async def progress_of(store: Store, row: RunRow) -> Progress:
         "" if last is None else last.content if last.final is None else last.final,
         used,
         last is not None and not proposals,
+        await _closed(store, row.run_id, proposals) if proposals else {},
     )
 
 
-def is_over(row: CallRow | None) -> bool:
-    """Tell whether a call has its outcome: it is not made again, whatever that was."""
-    return row is not None and row.state in _OVER
+async def _closed(store: Store, run_id: str, proposals: list[Proposal]) -> dict[str, str]:
+    named = {proposal.call_id for proposal in proposals}
+    closed: dict[str, str] = {}
+    async for event in store.stream(run_id):
+        if event.kind in ("call.refused", "call.replayed", "call.previewed"):
+            body = msgspec.json.decode(event.body)
+            if body["call_id"] in named:
+                closed[body["call_id"]] = body.get("error_code", "")
+    return closed
+
+
+def is_over(row: CallRow, catalogue: Catalogue) -> bool:
+    """Tell whether a call has its outcome: it is not made again, whatever that was.
+
+    Not one that is UNCERTAIN and can still be found out about.
+    """
+    if row.state == CallState.UNCERTAIN:
+        entry = catalogue.find(row.tool)
+        return entry is None or entry.contract.probe is None
+    return row.state in _OVER
 
 
 async def remember(store: Store, session: RunSession, memory: RunMemory) -> None:
@@ -132,7 +153,11 @@ async def remember_refusals(store: Store, run_id: str, memory: RunMemory) -> Non
             for approval in page:
                 terms, votes = read_terms(approval.terms), read_votes(approval.votes) or ()
                 lapsed = state == ApprovalState.EXPIRED and votes and votes[-1].code
-                if terms is not None and not lapsed:  # else something else than its time ended it
+                held = await store.call(approval.key)
+                waits = (
+                    held is not None and held.state == CallState.PLANNED
+                )  # the refusal is not on record yet
+                if terms is not None and not lapsed and not waits:  # else something else than time ended it
                     memory.budget.refuse_again(terms.fingerprint, refusals.decided_against(approval))
             if len(page) < _PAGE:
                 break

@@ -21,14 +21,10 @@ from gerbang.runtime.leases import Leases
 from gerbang.runtime.reading import Answer
 from gerbang.runtime.resuming import Progress
 from gerbang.runtime.session import RunSession
-from gerbang.runtime.writing import write
+from gerbang.runtime.writing import TakenOver, write
 from gerbang.values import Proposal, Result
 from gerbang.values.message import Message
 from gerbang.values.record import AnswerRow, Batch, CallState, RunRow, RunState
-
-
-class TakenOver(Exception):
-    """Another process drives the run: nothing of ours may be written, or sent, any more."""
 
 
 class RunRecord:

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from gerbang.audit.commitments import SALT_BYTES, Commitments
@@ -74,13 +74,16 @@ class RunSession:
     results of the answer's calls, by call id, as soon as they are recorded. `emit` receives agent events.
     `roles` and `scopes` are the actor's, sorted for the record; `stop` is the tenant's kill switch, `lease`
     the run and the fencing number under which it is driven (None: nobody else could), `lease_until` the
-    monotonic time from which on nothing may be sent under it.
+    monotonic time from which on nothing may be sent under it, `renew` what asks the store for more of it.
+    `closed` are the calls of the answer that had their record, and no row, before a crash: an error code
+    each, none for a stored result that was given again.
     """
 
     __slots__ = (
         "budget",
         "carry",
         "catalogue",
+        "closed",
         "closing",
         "emit",
         "ended",
@@ -93,6 +96,7 @@ class RunSession:
         "principal",
         "profile",
         "purpose",
+        "renew",
         "roles",
         "run_id",
         "scopes",
@@ -133,6 +137,8 @@ class RunSession:
         self.stop = f"tenant:{principal.tenant}"
         self.lease: tuple[str, int] | None = None
         self.lease_until = float("inf")
+        self.renew: Callable[[], Awaitable[bool]] | None = None
+        self.closed: dict[str, str] = {}
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
         self.nameless = False

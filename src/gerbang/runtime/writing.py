@@ -5,7 +5,24 @@ import asyncio
 from msgspec.structs import replace
 
 from gerbang.ports import Store
-from gerbang.values.record import FREE_STATES, Batch, CallState, Committed
+from gerbang.values import Result
+from gerbang.values.record import FREE_STATES, Batch, CallRow, CallState, Committed
+
+
+class TakenOver(Exception):
+    """Another process drives the run: nothing of ours may be written, or sent, any more.
+
+    `batch` is what was to be written and `result` whose record it was; `row` is what the other process has
+    written of the call, when that is what stood against it.
+    """
+
+    def __init__(
+        self, batch: Batch | None = None, result: Result | None = None, row: CallRow | None = None
+    ) -> None:
+        super().__init__("another process drives the run")
+        self.batch = batch
+        self.result = result
+        self.row = row
 
 
 async def write(store: Store, batch: Batch) -> Committed:

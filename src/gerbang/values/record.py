@@ -249,10 +249,11 @@ class Batch(Struct):
     `stops` are the kill switches that stop this batch; `lease` is the run and fence that the writer holds;
     `expects` names approvals and the state, or the seal, that each must still have; `claims` are new calls
     whose key must be free (a row in FAILED, CANCELLED, REFUSED or RESOLVED_FAILED counts as free and is
-    replaced); `takes` and `spends` are limits, all or none of which are drawn on; `hold` is a lease to take.
+    replaced); `calls` are rows that are overwritten, each by one that follows it (`follows`); `takes` and
+    `spends` are limits, all or none of which are drawn on; `hold` is a lease to take.
 
-    The rest is written: `calls` are rows that exist and are overwritten, `kills` and `pins` are set,
-    `revives` are switches to turn off, `erases` are done last.
+    The rest is written: `kills` and `pins` are set, `revives` are switches to turn off, `erases` are done
+    last.
     """
 
     runs: list[RunRow] = []
@@ -274,7 +275,8 @@ class Batch(Struct):
 
 
 class Committed(Struct, frozen=True, gc=False):
-    """What a commit did. `taken` is the row that already holds a claimed key: then nothing was written.
+    """What a commit did. `taken` is the row that already holds a claimed key, or that a row of `calls` does
+    not follow: then nothing was written.
 
     `stale` is the approval that was not in the state that the batch expected, `stopped` the kill switch
     that is on, `limited` the limit that is reached; `fenced` tells that the lease is another's, or nobody's.
@@ -321,8 +323,17 @@ FOLLOWS = frozenset(
 )
 """Which state of a call's row may be written over which: the ledger's table, held by the stores as well.
 
-A write that comes too late, from a process that knew an older row, changes nothing.
+A write that comes too late, from a process that knew an older row, stands against its whole batch.
 """
+
+
+def follows(former: CallRow, row: CallRow) -> bool:
+    """Tell whether a row may be written over the one that stands: of the same attempt, or of a later one."""
+    if (former.state, row.state) not in FOLLOWS:
+        return False
+    return row.attempt == former.attempt or (
+        row.state == CallState.DISPATCHED and row.attempt > former.attempt
+    )
 
 
 def frees(holder: CallRow, claim: CallRow) -> bool:

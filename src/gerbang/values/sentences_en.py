@@ -368,6 +368,10 @@ ERRORS: Final[dict[str, Sentence]] = {
     "RUN_CANCELLED/running": Sentence(
         "The run was cancelled while this call ran.", "Stop; start nothing more in this run."
     ),
+    "REFUSED_BEFORE": Sentence(
+        "This call was refused before the run was interrupted, and stays refused.",
+        "Propose it anew if it is still wanted.",
+    ),
     "RUN_TAKEN_OVER": Sentence(
         "Another process drives this run now, so the call was not made here.",
         "Do nothing: the other process goes on with the run.",

@@ -374,6 +374,10 @@ ERRORS: Final[dict[str, Sentence]] = {
     "RUN_CANCELLED/running": Sentence(
         "Proses dibatalkan ketika panggilan ini berjalan.", "Berhenti; jangan mulai apa pun lagi."
     ),
+    "REFUSED_BEFORE": Sentence(
+        "Panggilan ini sudah ditolak sebelum proses terputus, dan tetap ditolak.",
+        "Ajukan lagi bila masih diperlukan.",
+    ),
     "RUN_TAKEN_OVER": Sentence(
         "Program lain sekarang menjalankan proses ini, jadi panggilan ini tidak dijalankan di sini.",
         "Jangan lakukan apa pun: program itu meneruskan prosesnya.",

@@ -30,6 +30,7 @@ from gerbang.values.record import (
     Pin,
     RunRow,
     RunState,
+    follows,
     frees,
 )
 
@@ -157,6 +158,10 @@ class MemoryStore(Switches):
         taken = self._taken(batch.claims) if batch.claims else None
         if taken is not None:
             return Committed(0, taken), None
+        for row in batch.calls:
+            former = self._calls.get(row.key)
+            if former is not None and not follows(former, row):
+                return Committed(0, former), None
         if not asking:
             return None, None
         drawn = checks.draw(batch)

@@ -138,7 +138,7 @@ class PgGroup:
                 answers.append(rows.add(batch))
             rows.write(connection)
         self._session.check(connection)
-        if gate.shut() or (claimed is not None and claimed.rowcount != len(rows.claims)):
+        if gate.shut() or (claimed is not None and claimed.rowcount != len(rows.claims)) or rows.overtook():
             raise _Contended
         return answers
 
@@ -226,6 +226,9 @@ def _decide(batch: Prepared, ledger: Ledger, checks: ServerChecks) -> Committed:
     taken = ledger.taken(batch.claims)
     if taken is not None:
         return Committed(taken=taken)
+    overtaken = ledger.overtaken(batch.calls)
+    if overtaken is not None:
+        return Committed(taken=overtaken)
     drawn = None if asked is None else checks.draw(asked)
     return drawn if isinstance(drawn, Committed) else Committed(held=drawn)
 

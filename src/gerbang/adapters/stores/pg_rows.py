@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+import psycopg
+
 from gerbang.adapters.stores import pg_statements as statements
 from gerbang.adapters.stores.pg_columns import columns, texts
 from gerbang.adapters.stores.pg_connection import Connection
@@ -10,6 +12,8 @@ from gerbang.adapters.stores.pg_heads import PgHeads
 from gerbang.adapters.stores.prepared import KEY, Params, Prepared
 from gerbang.audit.chain import extend
 from gerbang.values.record import CallRow, CallState, Committed, Lease
+
+Cursor = psycopg.Cursor[tuple[Any, ...]]
 
 _STATE: Final = CallRow.__struct_fields__.index("state")
 _RESOLVED: Final = frozenset({CallState.RESOLVED_SUCCEEDED, CallState.RESOLVED_FAILED})
@@ -26,6 +30,7 @@ class Rows:
         self._answers: list[Params] = []
         self._approvals: list[Params] = []
         self._events: list[Params] = []
+        self._sent: list[Cursor] = []
 
     def add(self, batch: Prepared, held: Lease | None = None) -> Committed:
         """Take in all of a batch but its calls. The ends of its chains are known."""
@@ -47,23 +52,27 @@ class Rows:
 
     def write(self, connection: Connection) -> None:
         """Send it all."""
-        send(connection, statements.CALL, statements.CALL_TYPES, self.calls, 1)
+        self._sent = send(connection, statements.CALL, statements.CALL_TYPES, self.calls, 1)
         note_uncertain(connection, (*self.claims, *self.calls))
         send(connection, statements.RUN, statements.RUN_TYPES, self._runs, 1)
         send(connection, statements.ANSWER, statements.ANSWER_TYPES, self._answers, 2)
         send(connection, statements.APPROVAL, statements.APPROVAL_TYPES, self._approvals, 1)
         send(connection, statements.EVENT, statements.EVENT_TYPES, self._events, 2)
 
+    def overtook(self) -> bool:
+        """Tell, from the answers, whether a call's row could not be written over the one that stands."""
+        return sum(cursor.rowcount for cursor in self._sent) != len(self.calls)
+
 
 def send(
     connection: Connection, statement: str, types: Sequence[str], rows: Sequence[Params], width: int
-) -> None:
-    """Run one statement for all rows. The first `width` values of a row are its key.
+) -> list[Cursor]:
+    """Run one statement for all rows, and return what will be answered. The first `width` values of a row
+    are its key.
 
     A statement may touch a row only once: rows of one key go one after the other.
     """
-    for wave in _waves(rows, width):
-        connection.execute(statement, columns(types, wave), binary=True)
+    return [connection.execute(statement, columns(types, wave), binary=True) for wave in _waves(rows, width)]
 
 
 def _waves(rows: Sequence[Params], width: int) -> Iterable[Sequence[Params]]:

@@ -19,7 +19,7 @@ from gerbang.adapters.stores.pg_rows import note_uncertain, send
 from gerbang.adapters.stores.prepared import KEY, Params, Prepared
 from gerbang.adapters.stores.store_clock import MICRO, StoreClock
 from gerbang.adapters.stores.writing import renewed_call
-from gerbang.values.record import ApprovalRow, CallRow, Hold, Kill, Lease, frees
+from gerbang.values.record import ApprovalRow, CallRow, Hold, Kill, Lease, follows, frees
 
 
 class Vanished(Exception):
@@ -175,6 +175,15 @@ class Ledger:
             holder = self._calls.get(claim.key)
             if holder is not None and not frees(holder, claim):
                 return holder
+        return None
+
+    def overtaken(self, calls: Iterable[Params]) -> CallRow | None:
+        """Return the first row that is not one that its new form may follow."""
+        for values in calls:
+            call = CallRow(*values)
+            former = self._calls.get(call.key)
+            if former is not None and not follows(former, call):
+                return former
         return None
 
     def enter(self, batch: Prepared) -> None:

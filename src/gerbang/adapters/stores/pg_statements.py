@@ -44,7 +44,11 @@ _STEPS: Final = ", ".join(sorted(f"'{former}>{state}'" for former, state in FOLL
 
 CLAIM: Final = _insert("calls", _names(CallRow), CALL_TYPES) + " ON CONFLICT (key) DO NOTHING"
 SET_CALL: Final = _upsert("calls", CallRow, "key", "run_id")
-CALL: Final = f"{SET_CALL} WHERE calls.state || '>' || excluded.state IN ({_STEPS})"
+CALL: Final = (
+    f"{SET_CALL} WHERE calls.state || '>' || excluded.state IN ({_STEPS}) "
+    "AND (excluded.attempt = calls.attempt "
+    "OR (excluded.state = 'DISPATCHED' AND excluded.attempt > calls.attempt))"
+)
 FREE_CALL: Final = "DELETE FROM gerbang.calls WHERE key = ANY (%b::text[])"
 UNCERTAIN: Final = (
     "INSERT INTO gerbang.uncertain SELECT * FROM unnest(%b::text[]) ON CONFLICT (key) DO NOTHING"

@@ -12,11 +12,13 @@ from gerbang.adapters.stores.sqlite_heads import Heads
 from gerbang.adapters.stores.store_clock import StoreClock
 from gerbang.audit.chain import extend
 from gerbang.errors import StoreError
-from gerbang.values.record import ApprovalRow, CallRow, Committed, Lease, frees
+from gerbang.values.record import ApprovalRow, CallRow, Committed, Lease, follows, frees
 
 
 class _Contended(Exception):
-    """A claimed key has a row, or an approval's state matters: batches are decided one after the other."""
+    """A claimed key has a row, a row is not what a writer knew, or an approval's state matters: batches are
+    decided one after the other.
+    """
 
 
 class GroupWriter:
@@ -149,7 +151,9 @@ class _Together:
             (statements.EVENT, self._events),
         ):
             if rows:
-                many(statement, rows)
+                written = many(statement, rows).rowcount
+                if rows is self._calls and written != len(rows):
+                    raise _Contended
                 rows.clear()
 
 
@@ -176,6 +180,9 @@ class _InTurn(_Together):
         taken = self._taken(batch.claims, freed)
         if taken is not None:
             return Committed(0, taken)
+        overtaken = self._overtaken(batch.calls)
+        if overtaken is not None:
+            return Committed(0, overtaken)
         drawn = None if asked is None else self._checks.draw(asked)
         if isinstance(drawn, Committed):
             return drawn
@@ -201,6 +208,16 @@ class _InTurn(_Together):
         for approval_id, state in expects.items():
             found = self._connection.execute(statements.GET_APPROVAL, (approval_id,)).fetchone()
             if found is not None and not (standing := ApprovalRow(*found)).answers_to(state):
+                return standing
+        return None
+
+    def _overtaken(self, calls: list[Params]) -> CallRow | None:
+        """Return the first row that is not one that its new form may follow."""
+        if calls:
+            self._flush()  # a batch before this one may have changed the rows
+        for row in calls:
+            found = self._connection.execute(statements.GET_CALL, (row[KEY],)).fetchone()
+            if found is not None and not follows(standing := CallRow(*found), CallRow(*row)):
                 return standing
         return None
 

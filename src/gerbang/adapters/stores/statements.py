@@ -28,7 +28,8 @@ CLAIM: Final = _insert("calls", CallRow) + " ON CONFLICT (key) DO NOTHING"
 _STEPS: Final = ", ".join(sorted(f"'{former}>{state}'" for former, state in FOLLOWS))
 CALL: Final = (
     _upsert("calls", CallRow, "key", frozenset({"key", "run_id"}))
-    + f" WHERE calls.state || '>' || excluded.state IN ({_STEPS})"
+    + f" WHERE calls.state || '>' || excluded.state IN ({_STEPS}) AND (excluded.attempt = calls.attempt "
+    "OR (excluded.state = 'DISPATCHED' AND excluded.attempt > calls.attempt))"
 )
 RUN: Final = _upsert("runs", RunRow, "run_id", frozenset({"run_id", "tenant", "user", "started_at", "salt"}))
 ANSWER: Final = _upsert("answers", AnswerRow, "run_id, step", frozenset({"run_id", "step"}))

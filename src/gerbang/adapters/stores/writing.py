@@ -5,7 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gerbang.errors import StoreError, UsageError
-from gerbang.values.record import FOLLOWS, Batch, CallRow, RunRow
+from gerbang.values.record import Batch, CallRow, RunRow
 
 _LONGEST_S: Final = 1e9
 """About thirty years: times are whole microseconds, and must stay far below 2 to the power of 63."""
@@ -95,10 +95,5 @@ def renewed_run(former: RunRow, row: RunRow) -> RunRow:
 
 
 def renewed_call(former: CallRow, row: CallRow) -> CallRow:
-    """Return what stands after `row` is written over `former`: a call stays in the run that claimed its key.
-
-    A state that cannot follow the former one is not written.
-    """
-    if (former.state, row.state) not in FOLLOWS:
-        return former
+    """Return `row` as it is stored over `former`: a call stays in the run that claimed its key."""
     return row if row.run_id == former.run_id else replace(row, run_id=former.run_id)

@@ -1,0 +1,176 @@
+"""Runs scenarios whose processes are killed, and has each run judged when it has come to its end."""
+
+import asyncio
+import contextlib
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gerbang.adapters.stores import open_store
+from gerbang.ports import Store
+
+from .judge import judge, lines_of
+from .life import Order, main, processes
+from .points import Line
+from .scenarios import ALL, Scenario
+from .target import effects_in
+
+ROOT = Path(__file__).parent.parent.parent
+MOST_LIVES = 12
+
+
+class Report:
+    """What was killed, and what was found."""
+
+    def __init__(self) -> None:
+        self.kills = 0
+        self.runs = 0
+        self.killed: Counter[str] = Counter()  # by label
+        self.steps: Counter[str] = Counter()  # by transition, before and after
+        self.random_kills = 0
+        self.states: Counter[str] = Counter()
+        self.wrong: list[str] = []
+
+    def add(self, lines: list[Line]) -> None:
+        """Count the kills of a finished run."""
+        self.runs += 1
+        for line in lines:
+            if line.what == "killed":
+                self.kills += 1
+                for step in line.steps:
+                    self.steps[step] += 1
+
+
+class Campaign:
+    """Runs on one store against one target. At most `width` processes live at once."""
+
+    def __init__(self, store: str, folder: Path, width: int = 12, lease_s: float = 1.0) -> None:
+        self.report = Report()
+        self._address = store
+        self._folder = folder
+        self._lease_s = lease_s
+        self._width = asyncio.Semaphore(width)
+        self._context = processes()
+        self._origin = ""
+        self._store: Store
+        self._number = 0
+        self._seen = folder / "seen"
+        self._seen.mkdir()
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator["Campaign"]:
+        """Start the target and open the store."""
+        self._effects = self._folder / "effects"
+        target = subprocess.Popen(
+            [sys.executable, "-m", "tests.crash.target", str(self._effects)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        assert target.stdout is not None
+        self._origin = f"http://127.0.0.1:{target.stdout.readline().strip()}"
+        self._store = open_store(self._address)
+        await self._store.open()
+        try:
+            yield self
+        finally:
+            await self._store.close()
+            target.communicate()
+
+    async def run(self, scenario: Scenario, kills: Iterable[int | str | float]) -> list[Line]:
+        """Bring one run to its end. Of each life `kills` says when it dies: at its point number (an int), at
+        the first point that is new (`new`), after so many seconds (a float). Returns the trace.
+        """
+        self._number += 1
+        run_id = f"run_{self._number}"
+        trace = self._folder / f"{run_id}.trace"
+        async with self._width:
+            for number, kill in enumerate((*kills, -1)):
+                if await self._live(scenario, run_id, trace, number, kill):
+                    break
+        lines = lines_of(trace)
+        await self._judge(scenario, run_id, lines)
+        return lines
+
+    async def _live(
+        self, scenario: Scenario, run_id: str, trace: Path, number: int, kill: int | str | float
+    ) -> bool:
+        """Have one life; True when it came to its own end."""
+        order = Order(
+            store=self._address,
+            scenario=scenario.name,
+            run_id=run_id,
+            origin=self._origin,
+            trace=str(trace),
+            life=f"{'resumed' if number else 'first'}-{number}",
+            at=kill if isinstance(kill, int) else -1,
+            seen=str(self._seen) if kill == "new" else "",
+            lease_s=self._lease_s,
+        )
+        process = self._context.Process(target=main, args=(msgspec.msgpack.encode(order),), daemon=True)
+        process.start()
+        if isinstance(kill, float):
+            await asyncio.to_thread(process.join, kill)
+            process.kill()
+        await asyncio.to_thread(process.join, 60)
+        code = process.exitcode
+        if code is None:
+            process.kill()
+            self.report.wrong.append(f"{scenario.name}, {run_id}: a life does not end")
+            return True
+        if code == -9:
+            died = [line for line in lines_of(trace) if line.what == "killed" and line.life == order.life]
+            if died:
+                self.report.killed[died[0].label] += 1
+            else:
+                self.report.random_kills += 1
+                self.report.kills += 1
+            return False
+        return True
+
+    async def _judge(self, scenario: Scenario, run_id: str, lines: list[Line]) -> None:
+        report = self.report
+        report.add(lines)
+        effects = [effect for effect in effects_in(self._effects) if effect.item.startswith(run_id)]
+        effects = [effect for effect in effects if effect.item.split(".")[0] == run_id]
+        wrong = await judge(self._store, scenario, run_id, lines, effects)
+        wrong += [f"trouble: {line.label}" for line in lines if line.what == "trouble"]
+        died = [line.label for line in lines if line.what == "killed"]
+        report.wrong += [f"{scenario.name}, {run_id}, killed at {died}: {one}" for one in wrong]
+        for call in await self._store.calls(run_id):
+            if call.tool == "cell.act.v1":
+                report.states[f"{scenario.how} {call.state}"] += 1
+
+    async def every_new_point(self, scenario: Scenario) -> None:
+        """Run a scenario until none of its lives comes to a point at which nothing has died yet."""
+        while any(line.what == "killed" for line in await self.run(scenario, ["new"] * MOST_LIVES)):
+            pass
+
+    async def every_point(self, scenario: Scenario) -> None:
+        """Kill a run's first life at its first point, another one's at its second, and so on."""
+        at = 1
+        while any(line.what == "killed" for line in await self.run(scenario, [at])):
+            at += 1
+
+    async def at_random(self, scenario: Scenario, chance: random.Random) -> None:
+        """Kill the lives of a run at points and at moments that nobody chose."""
+        kills: list[int | float] = [
+            chance.randrange(1, 40) if chance.random() < 0.6 else chance.uniform(0.005, 0.6)
+            for _ in range(chance.randrange(1, 5))
+        ]
+        await self.run(scenario, kills)
+
+
+async def many(work: Iterable[Any]) -> None:
+    """Wait for all."""
+    await asyncio.gather(*work)
+
+
+__all__ = ["ALL", "Campaign", "Report", "many"]

@@ -1,0 +1,211 @@
+"""One life of a process: it begins a run, or goes on with it, and ends at the point that it was told."""
+
+import asyncio
+import multiprocessing
+import os
+import tempfile
+import traceback
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+import gerbang as g
+from gerbang.adapters.stores import open_store
+from gerbang.compose.events import RunResult
+from gerbang.errors import ModelFault
+from gerbang.testing import ScriptedModel
+from gerbang.values.record import RunState
+
+from .points import KillingStore, KillingTool, Points, watch_loop, watched_person
+from .scenarios import ALL, CANCEL, FAULT, Scenario
+
+PATIENCE_S = 30.0
+_BOSSES = (g.Principal("boss"), g.Principal("chief"))
+
+
+class Order(Struct, frozen=True):
+    """What a life is to do. It dies at its point number `at`, or at the first not in the folder `seen`."""
+
+    store: str
+    scenario: str
+    run_id: str
+    origin: str
+    trace: str
+    life: str
+    at: int = -1
+    seen: str = ""
+    lease_s: float = 1.0
+
+
+class Model(ScriptedModel):
+    """Says what belongs to the conversation so far, with points around its answer."""
+
+    def __init__(self, scenario: Scenario, item: str, points: Points, running: list[Any]) -> None:
+        super().__init__([self._next])
+        self._script = scenario.answers(item)
+        self._points = points
+        self._running = running
+
+    def _next(self, messages: Any) -> Any:
+        said = sum(1 for message in messages if message.role == "assistant")
+        told = Counter(message.tool_call_id for message in messages if message.role == "tool")
+        self._points.note("told", told=dict(told))
+        item = self._script[min(said, len(self._script) - 1)]
+        return ModelFault("No answer.") if item == FAULT else item
+
+    async def answer(self, request: Any) -> Any:
+        self._points.reach("the model is asked")
+        if self._next(request.messages) == CANCEL:
+            self._running[0].cancel()
+            await asyncio.Event().wait()
+        async for event in super().answer(request):
+            yield event
+        self._points.reach("the model has answered")
+
+
+def tools(scenario: Scenario, origin: str, points: Points) -> list[Any]:
+    """Return a scenario's tools; those that act are real HTTP requests to the target."""
+
+    @g.tool(name="notes.read.v1", risk="read_internal")
+    async def read(name: str) -> str:
+        """Read a note."""
+        return f"the note {name}"
+
+    item = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
+    act: dict[str, Any] = {
+        "name": "cell.act.v1",
+        "description": "Do it.",
+        "parameters": item,
+        "url": origin + scenario.path,
+        "risk": scenario.risk,
+        "timeout_s": 4.0 if scenario.manner == "slow" else 1.5,
+        "retry": {"max_attempts": 3, "base_ms": 1, "max_ms": 5},
+    }
+    made = {
+        "name": "cell.made.v1",
+        "description": "Tell whether it was done.",
+        "parameters": item,
+        "url": origin + "/made?item={item}",
+        "method": "GET",
+        "risk": "read_external",
+    }
+    if scenario.how == "key":
+        act["honours_key"] = True
+    elif scenario.how == "probe":
+        act["probe"] = {
+            "tool": "cell.made.v1",
+            "arguments": {"item": "item"},
+            "happened": {"test": "equals", "path": "/made", "value": True},
+            "not_happened": {"test": "equals", "path": "/made", "value": False},
+        }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tools.json"
+        path.write_bytes(msgspec.json.encode([act, made]))
+        loaded = g.load_tools(path, egress=[origin.removeprefix("http://")])
+    return [read, *(KillingTool(tool, points) for tool in loaded)]
+
+
+def person(scenario: Scenario, points: Points, running: list[Any]) -> Any:
+    """Return who is asked at once, None for nobody."""
+
+    async def leaves(_: g.ApprovalRequest) -> Any:
+        running[0].cancel()
+        await asyncio.Event().wait()
+
+    def answer(request: g.ApprovalRequest) -> Any:
+        if scenario.person == "leaves":
+            return leaves(request)
+        if scenario.person == "refuses":
+            return g.ApprovalAnswer("refuse", _BOSSES[0])
+        return g.ApprovalAnswer("approve", _BOSSES[1 if request.votes else 0])
+
+    at_once = scenario.person in ("agrees", "two agree", "refuses", "leaves")
+    return watched_person(points, answer) if at_once else None
+
+
+async def live(order: Order) -> None:
+    """Bring the run to its end."""
+    scenario = ALL[order.scenario]
+    points = Points(order.trace, order.life, order.at, order.seen)
+    watch_loop(points)
+    running: list[Any] = []
+    gateway = g.Gateway(
+        tools=tools(scenario, order.origin, points),
+        policy=scenario.rules(),
+        store=KillingStore(open_store(order.store), points),
+        approver=person(scenario, points, running),
+        lease_s=order.lease_s,
+        approval_s=scenario.approval_s,
+    )
+    async with gateway as gate:
+        if scenario.direct:
+            await _direct(gate, order)
+        else:
+            await _driven(gate, order, scenario, points, running)
+    points.note("ended")
+
+
+async def _direct(gate: g.Gateway, order: Order) -> None:
+    for step in (1, 2):
+        call = {"item": f"{order.run_id}.{step}"}
+        await gate.call("cell.act.v1", call, run_id=order.run_id, step_id=step)
+
+
+async def _driven(
+    gate: g.Gateway, order: Order, scenario: Scenario, points: Points, running: list[Any]
+) -> None:
+    model = Model(scenario, order.run_id, points, running)
+    profile = "voice" if scenario.voice else "gateway"
+    agent = g.Agent(model, gate, profile=profile, max_steps=1 if scenario.voice else None)
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            row = await gate.store.run(order.run_id)
+            if row is not None and row.state not in (RunState.RUNNING, RunState.PENDING_APPROVAL):
+                return
+            if row is not None and row.state == RunState.PENDING_APPROVAL:
+                await _decide(gate, scenario, order.run_id)
+            fresh = agent.run("Go.", run_id=order.run_id) if row is None else agent.resume(order.run_id)
+            work: asyncio.Task[RunResult] = asyncio.ensure_future(fresh)
+            running[:] = [work]
+            try:
+                await work
+            except asyncio.CancelledError:
+                continue
+            except g.UsageError as error:
+                if "driven by another" not in str(error):
+                    raise
+                await asyncio.sleep(0.05)  # the dead one's lease has to run out
+
+
+async def _decide(gate: g.Gateway, scenario: Scenario, run_id: str) -> None:
+    """Do what people do with a request that waits."""
+    for approval in await gate.store.approvals(run_id=run_id, state="pending"):
+        if scenario.person in ("agrees later", "agrees too late"):
+            try:
+                await gate.approve(approval.approval_id, by=_BOSSES[0])
+            except g.UsageError as error:
+                if "expired" not in str(error):
+                    raise
+    if scenario.person in ("never", "agrees too late"):
+        await asyncio.sleep(scenario.approval_s)
+
+
+def main(data: bytes) -> None:
+    """Be a process. What goes wrong is in the trace."""
+    order = msgspec.msgpack.decode(data, type=Order)
+    try:
+        asyncio.run(live(order))
+    except BaseException:
+        text = traceback.format_exc()
+        Points(order.trace, order.life, -1, "").note("trouble", label=text)
+        os._exit(1)
+
+
+def processes() -> Any:
+    """Return the context that lives are started from: a process with everything imported, that forks."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.crash.life", "gerbang.adapters.stores.sqlite", "aiohttp.web"])
+    return context
