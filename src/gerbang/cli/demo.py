@@ -11,6 +11,7 @@ from gerbang.adapters.stores import shown_address
 from gerbang.cli import options, street
 from gerbang.cli.chat import turn
 from gerbang.cli.exits import Exit
+from gerbang.cli.narrate import run_json
 from gerbang.cli.running import run_interruptible
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
@@ -45,18 +46,32 @@ def demo(
     lang: options.Lang = None,
     store: options.Store = None,
     config: options.Config = None,
+    json: options.Json = False,
     request: Annotated[list[str] | None, typer.Argument(metavar="[REQUEST]...", help="Your own.")] = None,
 ) -> int:
     """Answer three requests on a sample workspace, and show what the gate does with each call."""
     chosen = options.settings(config, model=model, lang=lang, store=store)
-    return run_interruptible(_demo(chosen, request or list(REQUESTS[chosen.lang])))
+    workspace = _sample(chosen)
+    knowledge = chosen.knowledge or str(workspace / KNOWLEDGE[chosen.lang])
+    chosen = replace(chosen, workspace=str(workspace), knowledge=knowledge)
+    requests = request or list(REQUESTS[chosen.lang])
+    return run_interruptible(_documents(chosen, requests) if json else _demo(chosen, requests, workspace))
 
 
-async def _demo(settings: Settings, requests: list[str]) -> Exit:
+async def _documents(settings: Settings, requests: list[str]) -> Exit:
+    """Print the result of each request as JSON, one a line."""
     screen = Screen.standard()
-    workspace = _sample(settings)
-    knowledge = settings.knowledge or str(workspace / KNOWLEDGE[settings.lang])
-    settings = replace(settings, workspace=str(workspace), knowledge=knowledge)
+    statuses = []
+    async with street.gateway(settings, screen) as gate, street.agent(settings, screen, gate) as agent:
+        for request in requests:
+            result = await agent.run(request)
+            screen.document(run_json(result))
+            statuses.append(result.status)
+    return Exit.DONE if all(status == "completed" for status in statuses) else Exit.FAILED
+
+
+async def _demo(settings: Settings, requests: list[str], workspace: Path) -> Exit:
+    screen = Screen.standard()
     screen.line(say("demo_title"), "title")
     where = {"model": settings.model, "workspace": str(workspace), "store": shown_address(settings.store)}
     screen.line(say("demo_where", **{name: one_line(text) for name, text in where.items()}))

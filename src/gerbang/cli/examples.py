@@ -1,4 +1,4 @@
-"""How each command is used, at the end of its help."""
+"""How each command is used, at the end of its help. Commands may also have examples in their own text."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -25,7 +25,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "revive": ("gerbang revive tool:mail.send.v1",),
     "kills": ("gerbang kills", "gerbang kills --json"),
-    "parse": ("gerbang parse --dialect qwen3_coder < answer.txt", "gerbang parse --dialects"),
+    "parse": ("gerbang parse --dialect qwen3_coder < answer.txt", "gerbang parse --explain < answer.txt"),
     "serve": (
         "gerbang serve",
         "gerbang serve --tools tools.json --profile voice",
@@ -39,12 +39,6 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "gerbang tools approve mail.send.v1 --contracts contracts/",
     ),
     "tools schema": ("gerbang tools schema > contract.schema.json",),
-    "policy test": ("gerbang policy test rules.yaml", "gerbang policy test rules/ --json"),
-    "policy explain": (
-        """gerbang policy explain '{"tool": {"name": "mail.send.v1", "risk_class": "external_communication"}}'""",
-    ),
-    "policy lint": ("gerbang policy lint rules.yaml",),
-    "policy replay": ("gerbang policy replay --policy rules.yaml",),
     "runs list": ("gerbang runs list --limit 5", "gerbang runs list --json"),
     "runs show": ("gerbang runs show run_6b5d",),
     "runs resume": ("gerbang runs resume run_6b5d",),

@@ -67,6 +67,7 @@ def serve(
     log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
     config: options.Config = None,
+    json: options.Json = False,
 ) -> int:
     """Serve HTTP, WebSocket and event streams before one gateway. Logs are JSON lines on standard error."""
     if log_level not in ("debug", "info", "warning", "error"):
@@ -101,7 +102,14 @@ def serve(
     service = _service(chosen, bounds, Path(keys), python or [])
     logs.configure(log_level)
     screen = Screen.standard()
-    serving.serve(service, lambda url: screen.line(f"Gerbang listens on {url} (documents: {url}/docs)"))
+
+    def listening(url: str) -> None:
+        if json:
+            screen.document({"url": url, "documents": f"{url}/docs"})
+        else:
+            screen.line(f"Gerbang listens on {url} (documents: {url}/docs)")
+
+    serving.serve(service, listening)
     return Exit.DONE
 
 

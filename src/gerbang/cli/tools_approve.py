@@ -50,9 +50,12 @@ def approve(
     return Exit.WAITING if held else Exit.DONE
 
 
-def schema() -> int:
-    """Print the JSON Schema of contract files, for editors."""
-    Screen.standard().line(orjson.dumps(contract_schema(), option=orjson.OPT_INDENT_2).decode())
+def schema(json: options.Json = False) -> int:
+    """Print the JSON Schema of contract files, for editors. With --json on one line."""
+    if json:
+        Screen.standard().document(contract_schema())
+    else:
+        Screen.standard().line(orjson.dumps(contract_schema(), option=orjson.OPT_INDENT_2).decode())
     return Exit.DONE
 
 
