@@ -1,198 +1,12 @@
-"""The console in a real Chromium: keys, a restart, hostile text, accessibility, a phone."""
+"""The console in a real Chromium: hostile text, accessibility, a phone, no scripts, signing in."""
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
-from tests.server.console.browsing import PHONE, TOOLS, Seat, axe, browser, seat
+from tests.server.console.browsing import PHONE, TOOLS, axe, browser, seat
+from tests.server.console.scripts import SCRIPT, approval_of, run_to, state_of
 from tests.server.console.tools_of_console import HOSTILE, ORDER
-from tests.server.model import HOLD
-from tests.server.running import Client, client, scripted
-from tests.server.test_runs import ended
-
-MAIL = ("mail.send.v1", {"to": "ana@example.org", "text": "hi"})
-READ = ("web.read.v1", {"address": "https://example.org/report"})
-SCRIPT: dict[str, Any] = {
-    "mail": [[MAIL], "It is sent."],
-    "two mails": [[MAIL, ("mail.send.v1", {"to": "bo@example.org", "text": "ho"})], "Both are sent."],
-    "read and mail": [
-        [READ],
-        [("mail.send.v1", {"to": "eve@evil.example", "text": f"Report: {ORDER}"})],
-        "It is sent.",
-    ],
-    "hostile": [
-        [("<script>window.ran = 9</script>", {"x": HOSTILE})],
-        [("web.read.v1", {"address": HOSTILE})],
-        [("mail.send.v1", {"to": HOSTILE, "text": HOSTILE})],
-        HOSTILE,
-    ],
-    "door": [[("door.open.v1", {"door": "north", "code": "8441"})], "It is open."],
-    "wait": [[("print.page.v1", {"page": 1}), HOLD], "One page is printed."],
-}
-
-
-async def run_to(http: Client, prompt: str) -> str:
-    """Start a run and wait until it stops; return its id."""
-    _, run = await http.post("/v1/runs", {"prompt": prompt})
-    await ended(http, run["run_id"])
-    name: str = run["run_id"]
-    return name
-
-
-async def approval_of(http: Client, run_id: str) -> str:
-    _, listed = await http.get(f"/v1/approvals?state=pending&run_id={run_id}")
-    name: str = listed["approvals"][0]["approval_id"]
-    return name
-
-
-async def state_of(http: Client, run_id: str, state: str) -> dict[str, Any]:
-    """Wait until a run is in a state, and return it."""
-    shown: dict[str, Any] = {}
-    for _ in range(400):
-        _, shown = await http.get(f"/v1/runs/{run_id}")
-        if shown["state"] == state and not shown["live"]:
-            return shown
-        await asyncio.sleep(0.05)
-    raise AssertionError(shown)
-
-
-def test_an_approval_by_keyboard_resumes_the_run_after_a_restart(tmp_path: Path) -> None:
-    async def main() -> None:
-        store = ("--store", f"sqlite:{tmp_path / 'store.db'}")
-        async with scripted(SCRIPT, *store, folder=tmp_path) as (server, _), client(server) as http:
-            run_id = await run_to(http, "mail")
-            await state_of(http, run_id, "pending_approval")
-            assert await asyncio.to_thread(server.stop) == 0
-        after: dict[str, Any] = {"mail": ["It is sent."]}
-        async with (
-            scripted(after, *store, folder=tmp_path) as (server, model),
-            client(server) as http,
-            browser() as started,
-            seat(started, server) as at,
-        ):
-            assert await at.open("/console") == 200
-            keyboard = at.page.keyboard
-            await keyboard.press("j")
-            assert (await at.focused()).startswith("ARTICLE")
-            await keyboard.press("a")
-            assert await at.focused() == "BUTTON Approve a"
-            assert (await http.get("/v1/approvals?state=pending"))[1]["approvals"], "one key approves nothing"
-            await keyboard.press("Enter")
-            await at.page.wait_for_url("**/console/approvals?done=resumed")
-            assert "The run goes on." in await at.text()
-            run = await state_of(http, run_id, "completed")
-            assert run["answer"] == "It is sent."
-            told = [item["content"] for item in model.requests[-1]["messages"] if item["role"] == "tool"]
-            assert "sent to ana@example.org: hi" in told[-1]
-            assert at.complaints == []
-
-    asyncio.run(main())
-
-
-def test_deny_and_edit_by_keyboard() -> None:
-    async def main() -> None:
-        async with (
-            scripted(SCRIPT, *TOOLS) as (server, model),
-            client(server) as http,
-            browser() as started,
-            seat(started, server) as at,
-        ):
-            await _denies(at, http, model)
-            await _edits(at, http, model)
-            await _keeps_what_is_masked(at, http)
-            assert at.complaints == []
-
-    asyncio.run(main())
-
-
-async def _denies(at: Seat, http: Client, model: Any) -> None:
-    run_id = await run_to(http, "mail")
-    await at.open("/console/approvals")
-    for key in ("j", "d"):
-        await at.page.keyboard.press(key)
-    assert await at.focused() == "INPUT reason"
-    await at.page.keyboard.type("a jade bead")  # letters that are keys elsewhere
-    await at.page.keyboard.press("Enter")
-    await at.page.wait_for_url("**done=resumed")
-    await state_of(http, run_id, "completed")
-    told = [item["content"] for item in model.requests[-1]["messages"] if item["role"] == "tool"]
-    assert "a jade bead" in told[-1]
-
-
-async def _edits(at: Seat, http: Client, model: Any) -> None:
-    model.script["mail"] = [[MAIL], "It is sent."]
-    run_id = await run_to(http, "mail")
-    await at.open("/console/approvals")
-    for key in ("j", "e"):
-        await at.page.keyboard.press(key)
-    await at.page.wait_for_url("**/console/approval/edit?id=*")
-    field = at.page.locator("textarea")
-    await field.fill('{"to": 7}')
-    await at.page.keyboard.press("Control+Enter")
-    await at.page.wait_for_url("**/console/approval/review")
-    await at.page.keyboard.press("a")
-    await at.page.keyboard.press("Enter")
-    await at.page.wait_for_url("**/console/approval/edit")
-    assert "cannot run" in await at.page.inner_text("[role=alert]")
-    await field.fill('{\n  "text": "hi \\u200bthere",\n  "to": "bo@example.org"\n}')
-    await at.page.keyboard.press("Control+Enter")
-    await at.page.wait_for_url("**/console/approval/review")
-    assert [" ".join(line.split()) for line in await at.page.locator("ins").all_inner_texts()] == [
-        '+ new: "text": "hi \\u200bthere",',
-        '+ new: "to": "bo@example.org"',
-    ]
-    assert await axe(at.page) == []
-    await at.page.keyboard.press("a")
-    await at.page.keyboard.press("Enter")
-    await at.page.wait_for_url("**done=resumed")
-    await state_of(http, run_id, "completed")
-    told = [item["content"] for item in model.requests[-1]["messages"] if item["role"] == "tool"]
-    assert "sent to bo@example.org: hi \u200bthere" in told[-1]
-
-
-async def _keeps_what_is_masked(at: Seat, http: Client) -> None:
-    run_id = await run_to(http, "door")
-    approval = await approval_of(http, run_id)
-    for path in ("/console/approvals", f"/console/approval?id={approval}", f"/console/run?id={run_id}"):
-        await at.open(path)
-        assert "8441" not in await at.page.content(), path
-    await at.open(f"/console/approval/edit?id={approval}")
-    written = await at.page.input_value("textarea")
-    assert "8441" not in written
-    await at.page.fill("textarea", written.replace("north", "south"))
-    await at.page.keyboard.press("Control+Enter")
-    await at.page.wait_for_url("**/console/approval/review")
-    assert "8441" not in await at.page.content()
-    await at.page.click("button.main")
-    await at.page.wait_for_url("**done=resumed")
-    await state_of(http, run_id, "completed")
-    await at.open(f"/console/run?id={run_id}")
-    assert "south opened with 4 digits" in await at.text()
-
-
-def test_j_and_k_walk_through_the_requests() -> None:
-    async def main() -> None:
-        async with (
-            scripted(SCRIPT) as (server, _),
-            client(server) as http,
-            browser() as started,
-            seat(started, server) as at,
-        ):
-            for name in ("one", "two", "three"):
-                await http.call("mail.send.v1", {"to": f"{name}@example.org", "text": "x"}, run_id=name)
-            await at.open("/console/approvals")
-            seen = []
-            await at.page.keyboard.press("a")  # of three, none is meant
-            assert (await at.focused()).startswith("BODY")
-            for key in ("j", "j", "j", "j", "k", "k", "k"):
-                await at.page.keyboard.press(key)
-                focused = await at.focused()
-                seen.append(next(name for name in ("one", "two", "three") if f"{name}@" in focused))
-            order = seen[:3]
-            assert sorted(order) == ["one", "three", "two"]
-            assert seen == [*order, order[2], order[1], order[0], order[0]]
-
-    asyncio.run(main())
+from tests.server.running import client, key, scripted
 
 
 def test_what_is_copied_from_a_result_is_marked() -> None:
@@ -280,6 +94,7 @@ def test_axe_finds_nothing_and_a_phone_need_not_scroll_sideways() -> None:
             approval = await approval_of(http, run_id)
             await http.call("mail.send.v1", {"to": "a" * 300, "text": "b" * 3_000}, run_id="r" * 300)
             await http.call("print.page.v1", {"page": 3}, run_id="prints")
+            await http.call("disk.wipe.v1", {"disk": "sda"}, run_id="wipes")
             async with seat(started, server) as at:
                 await at.open("/console/switches")
                 await at.page.fill("input[name=name]", "door.open.v1")
@@ -344,5 +159,65 @@ def test_a_timeline_goes_on_while_the_run_does() -> None:
             assert await at.page.evaluate("window.same") is True, "the page was not loaded again"
             assert await axe(at.page) == []
             assert at.complaints == []
+
+    asyncio.run(main())
+
+
+def test_without_scripts_everything_but_the_keys_works() -> None:
+    async def main() -> None:
+        async with (
+            scripted(SCRIPT) as (server, _),
+            client(server) as http,
+            browser() as started,
+            seat(started, server, java_script_enabled=False, locale="id-ID") as at,
+        ):
+            run_id = await run_to(http, "mail")
+            await at.open("/console")
+            await at.page.get_by_role("button", name="Ubah").click()
+            await at.page.fill("textarea", '{"to": "bo@example.org", "text": "hi"}')
+            await at.page.get_by_role("button", name="Lihat perubahan").click()
+            await at.page.get_by_role("button", name="Setujui panggilan yang diubah").click()
+            assert "Proses berlanjut." in await at.text()
+            await state_of(http, run_id, "completed")
+            await at.open(f"/console/run?id={run_id}")
+            assert "sent to bo@example.org: hi" in await at.text()
+            await at.page.get_by_role("link", name="English").click()
+            assert "The run is over." in await at.text()
+
+    asyncio.run(main())
+
+
+def test_signing_in_and_out_and_following_a_link_from_elsewhere(tmp_path: Path) -> None:
+    ana = key(tmp_path, "approvals", "runs", user="ana", tenant="acme")
+
+    async def main() -> None:
+        async with (
+            scripted(SCRIPT, folder=tmp_path) as (server, _),
+            browser() as started,
+            seat(started, server) as at,
+        ):
+            await at.open("/console/runs?state=completed")
+            assert at.page.url.endswith("/console/login?next=%2Fconsole%2Fruns%3Fstate%3Dcompleted")
+            assert await at.focused() == "INPUT key"
+            assert await axe(at.page) == []
+            await at.page.keyboard.type("gbk_wrong")
+            await at.page.keyboard.press("Enter")
+            await at.page.get_by_role("alert").wait_for()
+            assert "This key opens nothing." in await at.text()
+            await at.page.keyboard.type(ana)
+            await at.page.keyboard.press("Enter")
+            await at.page.wait_for_url("**/console/runs?state=completed")
+            assert "ana of acme" in await at.page.inner_text("header")
+            (cookie,) = await at.context.cookies()
+            assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/console")
+            assert await at.page.evaluate("document.cookie") == ""
+            await at.page.goto(f"data:text/html,<a href='{server.url}/console/approvals'>go</a>")
+            await at.page.click("a")  # the browser holds the cookie back, and sends it when asked again
+            await at.page.wait_for_url("**/console/approvals")
+            await at.page.get_by_text("Nothing waits for a decision.").wait_for()
+            await at.page.get_by_role("button", name="Sign out").click()
+            await at.page.wait_for_url("**/console/login")
+            await at.open("/console/runs")
+            assert "/console/login" in at.page.url
 
     asyncio.run(main())

@@ -5,9 +5,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from gerbang.server.console.session import Session, Sessions, caller_of, cookies
 from gerbang.server.keys import KeyFile
 from tests.server.console.browsing import TOOLS, Visitor, visitor
 from tests.server.running import Server, client, key, started
@@ -363,52 +360,3 @@ def test_pages_speak_two_languages(plain: Server) -> None:
             assert (await at.get("/console/runs?lang=xx"))[0] == 400
 
     asyncio.run(main())
-
-
-SECRET = b"s" * 32
-
-
-@pytest.mark.parametrize(
-    "text", ["", ".", "x.y", "W10.0", "W10." + "0" * 64, "*" * 50, "a" * 2_000 + "." + "0" * 64, "é"]
-)
-def test_a_cookie_that_is_not_ours_is_no_session(text: str) -> None:
-    assert Sessions(SECRET).read(text, 0.0) is None
-
-
-def test_sessions_end_and_are_of_one_store() -> None:
-    sessions = Sessions(SECRET)
-    session = sessions.begin("abc", 1_000.0)
-    written = sessions.text(session)
-    assert sessions.read(written, 1_000.0) == session
-    assert Sessions(SECRET).read(written, 1_000.0) == session, "another process of the same store"
-    assert Sessions(b"t" * 32).read(written, 1_000.0) is None
-    assert sessions.read(written, float(session.until)) is None
-    other = sessions.begin("abc", 1_000.0)
-    assert sessions.token(session) != sessions.token(other)
-    assert sessions.is_token(session, sessions.token(session))
-    assert not sessions.is_token(session, sessions.token(other))
-    sessions.end(session, 1_000.0)
-    assert sessions.read(written, 1_000.0) is None
-    assert sessions.read(sessions.text(other), 1_000.0) == other
-
-
-def test_a_session_stands_for_its_key_as_it_is_now(tmp_path: Path) -> None:
-    keys = KeyFile(tmp_path / "keys.json")
-    nobody = Session("", 1, "m")
-    local = caller_of(nobody, keys)
-    assert local is not None
-    assert not local.authenticated
-    stored, _ = keys.create(user="ana", tenant="acme", rights=["runs"])
-    assert caller_of(nobody, keys) is None
-    assert caller_of(None, keys) is None
-    assert caller_of(Session("local", 1, "m"), keys) is None
-    found = caller_of(Session(stored.id, 1, "m"), keys)
-    assert found is not None
-    assert (found.principal.user, found.authenticated) == ("ana", True)
-    keys.revoke(stored.id)
-    assert caller_of(Session(stored.id, 1, "m"), keys) is None
-
-
-def test_cookies_are_read_as_they_are_sent() -> None:
-    assert cookies(None) == {}
-    assert cookies("a=1; b=2=3;c ; a=4;=5") == {"a": "1", "b": "2=3", "": "5"}
