@@ -45,6 +45,7 @@ CHANGES: list[dict[str, Any]] = [
     {"side_effects": {"kind": "mail"}},
     {"side_effects": {"kind": "mail", "reversible": "no"}},
     {"side_effects": {"kind": "mail", "default_requires_approval": True}},
+    {"side_effects": {"kind": "mail", "approval_s": 60}},
     {"retry": {"max_attempts": 2}},
     {"retry": {"retry_on": ["timeout"]}},
     {"retry": {"never_retry_on": ["permission_denied"]}},

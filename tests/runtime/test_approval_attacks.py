@@ -15,7 +15,7 @@ from msgspec.structs import replace
 import gerbang as g
 from gerbang.approval.seal import sealed
 from gerbang.testing import ManualClock
-from gerbang.values.contract_parts import ResourceRef
+from gerbang.values.contract_parts import ResourceRef, SideEffects
 from gerbang.values.record import Batch
 from tests.runtime.street import Effects, bodies, code, endings, run
 
@@ -482,6 +482,22 @@ def test_a_call_that_is_approved_keeps_its_place_for_as_long_as_it_says(url: str
                 assert row.expires_at - row.created_at == lasts
                 clock.advance(lasts)
                 assert code(await pay(gate)) == "APPROVAL_TIMEOUT"
+
+    run(work())
+
+
+def test_a_contract_may_shorten_the_time() -> None:
+    @g.tool(name="bank.pay.v1", risk="write_internal", side_effects=SideEffects("paid", approval_s=20))
+    async def hasty(to: str, amount: int) -> str:
+        """Pay in a hurry."""
+        return "paid"
+
+    async def work() -> None:
+        for lasts, given_s in ((20.0, 86_400.0), (5.0, 5.0)):
+            async with g.Gateway(tools=[hasty], approval_s=given_s) as gate:
+                await pay(gate)
+                (row,) = await gate.store.approvals()
+                assert row.expires_at - row.created_at == pytest.approx(lasts)
 
     run(work())
 

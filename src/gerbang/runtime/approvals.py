@@ -167,7 +167,9 @@ class Approvals:
         """Make a request durable; the call's key is held by a PLANNED row."""
         call, now = ticket.call, self._clock.now()
         duties = duties_of(terms.duties)
-        lasts_s = self._lasts_s if duties.lasts_s is None else min(self._lasts_s, duties.lasts_s)
+        effects = call.contract.side_effects
+        asked_s = (duties.lasts_s, None if effects is None else effects.approval_s)
+        lasts_s = min([self._lasts_s, *(seconds for seconds in asked_s if seconds is not None)])
         text = preview(call.contract, call.arguments, ticket.decision)
         own = None if self.render is None or duties.redact else await self.render(call)
         text += "" if own is None else f"\nIt would: {visible(own)}"

@@ -51,7 +51,8 @@ class SideEffects(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
 
     `resources` are the kinds of things that change. `compensating_action` names the tool that takes the
     effect back. `idempotency_required`: no call without a natural key or a key of the caller's own.
-    `default_requires_approval`: a person is asked, whatever the policy's rules allow.
+    `default_requires_approval`: a person is asked, whatever the policy's rules allow. `approval_s`: a request
+    for approval, and the grant, stand no longer than so many seconds.
     """
 
     kind: Word
@@ -60,6 +61,7 @@ class SideEffects(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     compensating_action: Word | None = None
     idempotency_required: bool = False
     default_requires_approval: bool = False
+    approval_s: Seconds | None = None
 
 
 class Retry(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
