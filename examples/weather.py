@@ -18,7 +18,10 @@ async def main() -> None:
         aclosing(g.Agent(model="embedded:", gateway=gate)) as agent,
     ):
         result = await agent.run("What is the weather in Paris?")
-        print(result.answer, result.calls[0].decision)
+        print(result.answer)
+        for call in result.calls:
+            if call.decision is not None:
+                print(call.tool, call.decision.decision, *call.decision.reasons)
 
 
 asyncio.run(main())

@@ -228,7 +228,11 @@ def test_bytes_that_are_no_text(place: Path) -> None:
 
 
 def test_the_settings_are_documented() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "configuration.md").read_text().partition("## Names of")[0]
+    page = (
+        (Path(__file__).resolve().parents[2] / "docs" / "configuration.md")
+        .read_text()
+        .partition("## Names of")[0]
+    )
     rows = re.findall(r"^\| `([a-z_]+)` \| (.+?) \|", page, re.MULTILINE)
     assert [name for name, _ in rows] == list(KEYS)
     defaults = Settings()
