@@ -382,7 +382,7 @@ class Gateway(Controls):
         if name is None:
             name = new_run_id()
         else:
-            memory, first = await self._runs.memory(name, who, self.store, self._toolbox.reads_outside)
+            memory, first = await self._runs.memory(name, who, self.store, self.catalogue)
         session = self.session(
             name, principal=who, purpose=purpose, intent=intent, state=state, memory=memory
         )

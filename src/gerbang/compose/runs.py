@@ -1,15 +1,14 @@
 """The runs that callers with their own loop drive: whose they are, and what they carry from call to call."""
 
-from collections.abc import Callable
 from typing import Final
 
+from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import UsageError
 from gerbang.loop.budget import Budget
 from gerbang.ports import Store
-from gerbang.runtime.resuming import remember_refusals
+from gerbang.runtime.resuming import remember_calls, remember_refusals
 from gerbang.runtime.session import RunMemory
 from gerbang.values import Principal, StepId
-from gerbang.values.record import CallState
 
 _MAX_RUNS: Final = 4_096
 _MAX_NAME: Final = 512
@@ -23,12 +22,12 @@ class CallerRuns:
         self._runs: dict[str, tuple[tuple[str, str], RunMemory]] = {}
 
     async def memory(
-        self, run_id: str, who: Principal, store: Store, reads_outside: Callable[[str], bool]
+        self, run_id: str, who: Principal, store: Store, catalogue: Catalogue
     ) -> tuple[RunMemory, bool]:
         """Return what the run carries, and whether this is its first call ever.
 
-        `reads_outside` tells of a tool whether its results taint a run: what a run has read before this
-        process began is looked up in its records. Raises UsageError when the run belongs to somebody else.
+        What a run has done before this process began, or before it was forgotten here, is looked up in its
+        records. Raises UsageError when the run belongs to somebody else.
         """
         owner = (who.tenant, who.user)
         known = self._runs.get(run_id)
@@ -37,16 +36,14 @@ class CallerRuns:
         row = await store.run(run_id)
         if row is not None and (row.tenant, row.user) != owner:
             raise _foreign(run_id)
-        done = [] if row is None else await store.calls(run_id)
-        refused = RunMemory(Budget())  # whoever has an own loop has own budgets
+        memory = RunMemory(Budget())  # whoever has an own loop has own budgets
         if row is not None:
-            await remember_refusals(store, run_id, refused)
+            await remember_calls(store, run_id, catalogue, memory)
+            await remember_refusals(store, run_id, memory)
         known = self._runs.get(run_id)  # somebody was faster meanwhile
         if known is not None:
             return self._owned(run_id, known, owner), False
-        memory = refused
         memory.adopt(b"" if row is None else row.salt)
-        memory.tainted = any(call.state == CallState.SUCCEEDED and reads_outside(call.tool) for call in done)
         while len(self._runs) >= _MAX_RUNS:
             self._runs.pop(next(iter(self._runs)))
         self._runs[run_id] = (owner, memory)

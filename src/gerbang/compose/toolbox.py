@@ -15,7 +15,6 @@ from gerbang.runtime.guarded import GuardedTool
 from gerbang.runtime.switches import SWITCH_RUN
 from gerbang.runtime.threads import SyncPool
 from gerbang.runtime.writing import write
-from gerbang.taint.label import trust_of
 from gerbang.values import Contract
 from gerbang.values.record import Batch, Pin
 
@@ -74,11 +73,6 @@ class Toolbox:
             if approved.get(name) != contract.digest
         )
         self.catalogue = self._whole.without(tool.name for tool in self.held)
-
-    def reads_outside(self, tool: str) -> bool:
-        """Tell whether a tool's results come from outside; one that is no longer known counts as such."""
-        entry = self.catalogue.find(tool)
-        return entry is None or trust_of(entry.contract.risk) == "external"
 
     async def approve(self, store: Store, name: str, by: str, at: float) -> None:
         """Approve a definition as it is now. Raises UsageError for a name that needs none, and StoreError."""

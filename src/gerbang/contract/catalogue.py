@@ -97,6 +97,10 @@ class Catalogue:
         entry = self._index.names.get(name)
         return None if entry is None or entry.contract.name in self._out else entry
 
+    def recorded(self, name: str) -> Entry | None:
+        """Return the entry of a name whether or not it may be called or known of: for what is on record."""
+        return self._index.names.get(name)
+
     def missing(self, name: str) -> Missing | None:
         """Return what is the matter with a tool that the run may know of and `find` does not give."""
         entry = self._index.names.get(name)

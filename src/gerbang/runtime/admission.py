@@ -300,7 +300,7 @@ class Admission:
                 plan.info.defined_by != "request",
             ),
             history=memory.history,
-            taint=_NOTHING if not self.asks_taint else _sources(session, call),
+            taint=_NOTHING if not self.asks_taint else _sources(session, ticket),
             budget=NO_BUDGET if not self._asks_budget else _budget(session, self._clock.monotonic()),
         )
 
@@ -358,9 +358,9 @@ def _resources(session: RunSession, ticket: Ticket, found: Found | None) -> tupl
     )
 
 
-def _sources(session: RunSession, call: ValidCall) -> dict[str, ArgumentTaint]:
-    control = call.contract.control
-    found = of_arguments(session.memory.known, call.arguments, call.arguments)
+def _sources(session: RunSession, ticket: Ticket) -> dict[str, ArgumentTaint]:
+    control = ticket.call.contract.control
+    found = of_arguments(session.memory.known, ticket.call.arguments, ticket.plan.fields)
     return {
         name: ArgumentTaint(cast(Provenance, source.provenance), source.tools, source.trust, name in control)
         for name, source in found.items()

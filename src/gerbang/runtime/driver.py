@@ -33,6 +33,7 @@ from gerbang.runtime.gate import Gate
 from gerbang.runtime.handing import client_calls, is_handed
 from gerbang.runtime.kept import KeptResult
 from gerbang.runtime.leases import Leases
+from gerbang.runtime.listening import listen
 from gerbang.runtime.manners import chosen, one_at_a_time
 from gerbang.runtime.offered import offered
 from gerbang.runtime.reading import Answer, Asked
@@ -98,7 +99,8 @@ class RunDriver:
         """Run to the end and return the result. Raises StoreError; CancelledError after recording it."""
         self._transcript = self._conversation(messages)
         self._used_ids = {call.id for message in messages for call in message.tool_calls}
-        self._hear(messages)
+        if self._gate.admission.asks_taint:
+            listen(self._session.memory, messages)
         self._record.begin(messages, prompt, self._clients)
         return await self._loop(Started())
 
@@ -113,7 +115,6 @@ class RunDriver:
             row = progress.rows.get(proposal.ordinal)
             if row is not None and is_over(row, session.catalogue):
                 session.ended[proposal.call_id] = self._gate.restored(session, proposal, row)
-        self._hear(progress.messages)
         session.closed = progress.closed
         self._record.begin_again(progress, len(session.ended))
         calls = len(self._proposals)
@@ -140,13 +141,6 @@ class RunDriver:
             raise
         assert isinstance(command, Finish)  # noqa: S101 - the loop ends with it
         return await self._finish(command.state, state)
-
-    def _hear(self, messages: Sequence[Message]) -> None:
-        """Learn what the user has said, for the question where a value came from."""
-        if self._gate.admission.asks_taint:
-            for message in messages:
-                if message.role == "user":
-                    self._session.memory.known.say(message.content)
 
     def _conversation(self, messages: list[Message]) -> Transcript:
         return Transcript(

@@ -11,6 +11,7 @@ from gerbang.contract.semantic import Semantics, SemanticValidator, bind
 from gerbang.contract.validators import wrong_options
 from gerbang.errors import ContractError
 from gerbang.policy.tool_facts import ToolFacts, tool_facts
+from gerbang.taint.provenance import field_names
 from gerbang.values import Contract, Principal
 from gerbang.values.canonical import digest
 from gerbang.values.limit import Limit, Limits
@@ -26,7 +27,8 @@ class Plan(Struct, frozen=True):
     `semantics` are its validators, `owned` the kinds of resources whose owner has to be looked up. `bare` is
     true when nothing has to be looked up, checked for meaning or for permission, `open` when every actor may
     call it. `stops` are the kill
-    switches that stop it, the tenant's apart. `limits` are those that count its calls.
+    switches that stop it, the tenant's apart. `limits` are those that count its calls. `fields` are the names
+    that its schema of arguments speaks of.
     """
 
     contract: Contract
@@ -39,6 +41,7 @@ class Plan(Struct, frozen=True):
     limits: tuple[Limit, ...]
     rate: Take | None
     needs_key: bool
+    fields: frozenset[str] = frozenset()
 
 
 def draws(plan: Plan, who: Principal, run_id: str) -> tuple[tuple[Take, ...], tuple[Spend, ...]]:
@@ -146,4 +149,5 @@ class Plans:
             self._limits.of(contract),
             None if rate is None else Take("", rate.per_s / rate.calls, rate.burst or rate.calls),
             needs_key,
+            field_names(contract.parameters),
         )

@@ -27,6 +27,7 @@ from gerbang.runtime.bodies import (
 )
 from gerbang.runtime.executor import Execution
 from gerbang.runtime.intent import intent
+from gerbang.runtime.listening import learn, speaks_of_outside
 from gerbang.runtime.output import Output
 from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
@@ -246,8 +247,8 @@ class Records:
             decision=ticket.decision,
         )
         result = await self.ending(session, batch, result)
-        if self._taint and taint is not None:
-            session.memory.known.hear(contract.name, taint.trust_level, outcome.value)
+        if self._taint:
+            learn(session, ticket, outcome)
         if error is None and ticket.entry.contract.name in self._watched:
             session.memory.seen.append(
                 SeenCall(contract.name, row.call_id, result.event_id, call.arguments, now)
@@ -305,6 +306,8 @@ class Records:
         contract = ticket.call.contract
         if outcome.error is not None or output is None:
             error = outcome.error or refusals.uncertain()
+            if speaks_of_outside(contract, error):
+                session.memory.tainted = True
             return None, show_error(error, contract.name, session.profile, session.texts)
         text = output.value if isinstance(output.value, str) else ""
         if not text:

@@ -1,9 +1,10 @@
 """Finding out how far a run got: its conversation, its last answer's calls, and what came of them."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gerbang.approval.machine import ApprovalState
 from gerbang.approval.terms import read_terms
@@ -12,16 +13,21 @@ from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import UsageError
 from gerbang.parse import arguments_from_json
 from gerbang.policy.history import STATUSES
-from gerbang.policy.tool_facts import tool_facts
+from gerbang.policy.tool_facts import make_tool_facts, tool_facts
 from gerbang.ports import Store
 from gerbang.runtime import refusals
 from gerbang.runtime.bodies import step_name
 from gerbang.runtime.kept import OPENING, KeptAnswer, KeptCall, Opening, read_answer, read_opening
+from gerbang.runtime.listening import listen
+from gerbang.runtime.records import read_stored
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.taint.label import trust_of
-from gerbang.values import Proposal
+from gerbang.taint.provenance import field_names
+from gerbang.values import Contract, Proposal, RiskClass
+from gerbang.values.failure import OWN_WORDS
 from gerbang.values.message import Message
 from gerbang.values.record import CallRow, CallState, RunRow, RunState
+from gerbang.values.taint import TrustLevel
 
 _OVER = frozenset(
     {
@@ -34,9 +40,18 @@ _OVER = frozenset(
     }
 )
 """CANCELLED is none: its run was being cancelled, and is not recorded as such."""
+_NEVER_SENT = frozenset({CallState.PLANNED, CallState.CANCELLED, CallState.REFUSED})
+_TRUSTED: Final[tuple[TrustLevel, ...]] = ("trusted", "internal", "external")
 _PAGE = 200
 RESUMABLE = frozenset({RunState.RUNNING, RunState.PENDING_APPROVAL})
 """States of a run that can be gone on with."""
+
+
+class _Sent(Struct, frozen=True):
+    """What is looked up of a call's record."""
+
+    call_id: str
+    risk_class: str = ""
 
 
 class Progress(Struct, frozen=True):
@@ -125,23 +140,63 @@ def is_over(row: CallRow, catalogue: Catalogue) -> bool:
 
 async def remember(store: Store, session: RunSession, memory: RunMemory) -> None:
     """Give a run its counters back: its calls, what it has read from outside, what people refused."""
-    for row in await store.calls(session.run_id):
-        entry = session.catalogue.find(row.tool)
-        if entry is None or row.state == CallState.PLANNED:
+    answers = await store.answers(session.run_id)
+    opening = read_opening(answers[0].message) if answers and answers[0].step == OPENING else None
+    if opening is not None:
+        listen(memory, opening.messages)
+    await remember_calls(store, session.run_id, session.catalogue, memory)
+    await remember_refusals(store, session.run_id, memory)
+
+
+async def remember_calls(store: Store, run_id: str, catalogue: Catalogue, memory: RunMemory) -> None:
+    """Give a run back what its calls have left, those of tools too that it may not know of any more.
+
+    A tool counts as what it was when it was called, if it has become harmless or is gone since.
+    """
+    rows = await store.calls(run_id)
+    classes = await _recorded_classes(store, run_id) if rows else {}
+    for row in rows:
+        if row.state in _NEVER_SENT:
             continue
-        memory.budget.recall(row.tool, row.fingerprint, entry.contract.cost_units)
-        facts = tool_facts(entry.contract)
-        number = memory.history.note_started(facts, row.step_id)
+        entry, was = catalogue.recorded(row.tool), classes.get(row.call_id)
+        contract = None if entry is None else entry.contract
+        memory.budget.recall(row.tool, row.fingerprint, 0.0 if contract is None else contract.cost_units)
         good = row.state in (CallState.SUCCEEDED, CallState.RESOLVED_SUCCEEDED)
         lost = row.state in (CallState.UNCERTAIN, CallState.DISPATCHED)
+        facts = make_tool_facts(row.tool, was or "") if contract is None else tool_facts(contract)
+        if was and was != facts.risk_class:
+            facts = replace(facts, keys=(*facts.keys, f"class:{was}"))
+        number = memory.history.note_started(facts, row.step_id)
         memory.history.note_finished(
             number, facts, STATUSES[1] if good else STATUSES[3] if lost else STATUSES[2]
         )
-        trust = trust_of(entry.contract.risk)
+        trust = _trust(contract, was)
+        output, error = read_stored(row.result)
+        told = None if output is None else output.value
+        if error is not None and error.said == OWN_WORDS:
+            good, told = True, error.message
         if good:
             memory.tainted = memory.tainted or trust == "external"
-            memory.known.hear(row.tool, trust, _value(row.result))
-    await remember_refusals(store, session.run_id, memory)
+            fields = frozenset() if contract is None else field_names(contract.parameters)
+            memory.known.hear(row.tool, trust, told, msgspec.json.decode(row.arguments), fields)
+
+
+def _trust(contract: Contract | None, was: str | None) -> TrustLevel:
+    """Return how far a tool's result is trusted: as it was, or as it would be now, whichever is less."""
+    found: list[TrustLevel] = [] if contract is None else [trust_of(contract.risk)]
+    if was in frozenset(RiskClass):
+        found.append(trust_of(RiskClass(was)))
+    return max(found, key=_TRUSTED.index, default="external")
+
+
+async def _recorded_classes(store: Store, run_id: str) -> dict[str, str]:
+    """Return the class that each call's tool had when it was sent, by the call's id."""
+    classes: dict[str, str] = {}
+    async for event in store.stream(run_id):
+        if event.kind == "call.dispatched":
+            body = msgspec.json.decode(event.body, type=_Sent)
+            classes[body.call_id] = body.risk_class
+    return classes
 
 
 async def remember_refusals(store: Store, run_id: str, memory: RunMemory) -> None:
@@ -162,13 +217,6 @@ async def remember_refusals(store: Store, run_id: str, memory: RunMemory) -> Non
             if len(page) < _PAGE:
                 break
             before = page[-1].approval_id
-
-
-def _value(stored: bytes) -> Any:
-    try:
-        return msgspec.json.decode(stored)
-    except msgspec.MsgspecError:
-        return None
 
 
 def _calls(kept: KeptAnswer) -> tuple[KeptCall, ...]:

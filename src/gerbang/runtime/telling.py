@@ -1,11 +1,15 @@
 """Putting results into a conversation, as messages of the API or as the text of a dialect."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from gerbang import parse
 from gerbang.runtime.kept import KeptResult
 from gerbang.runtime.run_settings import RunSettings
 from gerbang.values import Message
+
+RESULTS: Final = "results"
+"""The name of a message of the user's role that holds results: no user wrote it."""
 
 
 def told(results: Sequence[KeptResult], settings: RunSettings, step: int, lang: str) -> list[Message]:
@@ -31,4 +35,4 @@ def told(results: Sequence[KeptResult], settings: RunSettings, step: int, lang: 
         )
         for result in results
     ]
-    return [Message("user", "\n\n".join(texts))]
+    return [Message("user", "\n\n".join(texts), name=RESULTS)]

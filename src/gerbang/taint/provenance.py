@@ -2,11 +2,14 @@
 
 A comparison of values, not a proof of flow: a model may always rephrase. What cannot be explained is said
 to be so, and policy decides what that means. Linear in the sizes; texts and results are bounded.
+
+A tool of the inside is no laundry: what a call was given is not explained by its own result, nor by what
+reads it back later in the run, and what is computed is as good as what it was computed from.
 """
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -14,15 +17,21 @@ from msgspec import Struct
 from gerbang.values.taint import TrustLevel
 
 KEPT: Final = 50
-"""How many results are remembered, the newest."""
+"""How many results are remembered, the newest; and how many texts that went into calls."""
 _TEXT_CHARS: Final = 64_000
 _LEAVES: Final = 5_000
 _SHORT: Final = 3  # a shorter value is found everywhere by chance: only a whole word counts
 _PIECE: Final = 12  # so many letters and digits in a row are no coincidence
+_ALIKE: Final = 8  # letters and digits that make two writings of one value
+_PLACES: Final = 100  # of one value in one text: more are not looked at
 _NOT_WORD: Final = re.compile(r"[\W_]+")
-_BETWEEN: Final = re.compile(r"[\s,;:!?\"'()\[\]{}<>]+")
+_APART: Final = frozenset(" \t\r\n\v\f\u00a0\"'`()[]{}<>|\u201c\u201d\u2018\u2019\u00ab\u00bb")
+_LISTED: Final = frozenset(",;")
+_STOPS: Final = frozenset(".:!?")
+_PATH: Final = frozenset("/\\")
 ORDER: Final = ("user", "trusted", "bound", "equal", "contained", "derived", "unexplained")
 """From the best to the worst: an argument of several values is as good as its worst."""
+_GOOD: Final = frozenset({"user", "trusted"})
 
 
 class Source(Struct, frozen=True, gc=False):
@@ -31,6 +40,9 @@ class Source(Struct, frozen=True, gc=False):
     provenance: str
     tools: tuple[str, ...] = ()
     trust: TrustLevel | None = None
+
+
+_UNEXPLAINED: Final = Source(ORDER[-1])
 
 
 class _Heard(Struct, frozen=True):
@@ -49,101 +61,222 @@ class Provenance:
 
     def __init__(self) -> None:
         self._said = ""
-        self._words: frozenset[str] = frozenset()
         self._heard: deque[_Heard] = deque(maxlen=KEPT)
+        self._sent: deque[tuple[str, str]] = deque(maxlen=KEPT)
 
     def say(self, text: str) -> None:
         """Remember what the user wrote."""
-        self._said = f"{self._said}\n{text.casefold()}"[-_TEXT_CHARS:]
-        words = [word for word in _BETWEEN.split(self._said) if word]
-        self._words = frozenset(words + [word.rstrip(".") for word in words])
+        self._said = f"{self._said}\n{text.lower()}"[-_TEXT_CHARS:]
 
-    def hear(self, tool: str, trust: TrustLevel, value: Any) -> None:
-        """Remember a result."""
+    def hear(
+        self,
+        tool: str,
+        trust: TrustLevel,
+        value: Any,
+        given: Mapping[str, Any] | None = None,
+        fields: frozenset[str] = frozenset(),
+    ) -> None:
+        """Remember a result. `given` are the arguments of its call, `fields` the names in their schema."""
+        worst = self._sends(given, fields)
+        if trust == "trusted" and worst.provenance not in _GOOD:  # it can say no more than it was told
+            if worst.provenance == ORDER[-1]:
+                return
+            trust = worst.trust or "external"
         objects: list[frozenset[str]] = []
-        leaves = frozenset(_leaves(value, objects))
+        leaves = [leaf.casefold() for leaf in _leaves(value, frozenset(), objects)[0]]
         text = (value if isinstance(value, str) else "\n".join(leaves))[:_TEXT_CHARS].casefold()
-        self._heard.append(_Heard(tool, trust, text, _plain(text), leaves, tuple(objects)))
+        self._heard.append(_Heard(tool, trust, text, _plain(text), frozenset(leaves), tuple(objects)))
 
-    def of(self, value: Any) -> Source:
-        """Return where an argument's value came from: the worst of its parts."""
-        worst = Source("trusted")  # true, false, null and nothing at all: there is no text in them
-        first = True
-        for leaf in _leaves(value, []):
+    def _sends(self, given: Mapping[str, Any] | None, fields: frozenset[str]) -> Source:
+        """Remember what went into a call and is neither the user's nor trusted; return the worst of it."""
+        worst = Source("trusted")
+        leaves, whole = _leaves(given or {}, fields, [])
+        for leaf in leaves:
             found = self._leaf(leaf)
-            if first or ORDER.index(found.provenance) > ORDER.index(worst.provenance):
-                worst, first = found, False
+            if ORDER.index(found.provenance) > ORDER.index(worst.provenance):
+                worst = found
+            if found.provenance not in _GOOD:
+                folded = leaf.casefold()
+                self._sent.append((folded, _plain(folded)))
+        return worst if whole else _UNEXPLAINED
+
+    def of(self, value: Any, fields: frozenset[str] = frozenset()) -> Source:
+        """Return where an argument's value came from: the worst of its parts.
+
+        Names of members count as parts, except `fields`: those that stand in the schema. Of a value with
+        more parts, or longer ones, than are looked at, nobody can say.
+        """
+        leaves, whole = _leaves(value, fields, [])
+        if not whole:
+            return _UNEXPLAINED
+        worst: Source | None = None
+        for leaf in leaves:
+            found = self._leaf(leaf)
+            if worst is None or ORDER.index(found.provenance) > ORDER.index(worst.provenance):
+                worst = found
             if worst.provenance == ORDER[-1]:
                 break
-        return worst
+        return worst or Source("trusted")  # true, false, null and nothing at all: there is no text in them
 
     def _named(self, leaf: str) -> bool:
-        """Tell whether the user has named the value: as a whole word, or, if it is longer, anywhere."""
-        return leaf in self._words or (len(leaf) > _SHORT and leaf in self._said)
+        """Tell whether the user has named the value: as it is, not as a part of something longer."""
+        return _stands_in(leaf.lower(), self._said)
 
     def _leaf(self, leaf: str) -> Source:
         if self._named(leaf):
             return Source("user")
+        folded = leaf.casefold()
+        plain = _plain(folded)
         best: Source | None = None
         for heard in self._heard:
-            how = self._within(heard, leaf)
+            how = self._within(heard, folded, plain)
             if how is not None and (best is None or ORDER.index(how) < ORDER.index(best.provenance)):
                 best = Source(how, (heard.tool,), heard.trust)
-        return best or Source("unexplained")
+        return best or _UNEXPLAINED
 
-    def _within(self, heard: _Heard, leaf: str) -> str | None:
-        inside = heard.trust != "external"
+    def _within(self, heard: _Heard, leaf: str, plain: str) -> str | None:
+        if heard.trust != "external":
+            return self._inside(heard, leaf, plain)
         if leaf in heard.leaves:
-            if inside:
-                return "trusted"
             return "bound" if self._bound(heard, leaf) else "equal"
         if len(leaf) <= _SHORT:
             return None
         if leaf in heard.text:
-            return "trusted" if inside else "contained"
-        plain = _plain(leaf)
-        if len(plain) > _SHORT and plain in heard.plain:
-            return "derived"
-        return "derived" if _shares_a_piece(plain, heard.plain) else None
+            return "contained"
+        return _resembles(heard, plain)
+
+    def _inside(self, heard: _Heard, leaf: str, plain: str) -> str | None:
+        if leaf in heard.leaves or (len(leaf) > _SHORT and _stands_in(leaf, heard.text)):
+            return None if self._went_in(leaf, plain) else "trusted"
+        return _resembles(heard, plain) if len(leaf) > _SHORT else None
+
+    def _went_in(self, leaf: str, plain: str) -> bool:
+        """Tell whether the model itself gave the value, or the most of it, to a call of the run."""
+        return any(
+            leaf == sent
+            or (len(leaf) > _SHORT and _stands_in(leaf, sent))
+            or (len(plain) >= _ALIKE and plain in core)
+            or (len(core) >= _ALIKE and core in plain)
+            for sent, core in self._sent
+        )
 
     def _bound(self, heard: _Heard, leaf: str) -> bool:
-        """Tell whether the value stands in one object with something that the user has named."""
+        """Tell whether the value stands in one object with something that the user has named.
+
+        That is a number or an address: words that the user has used stand in any letter, or are put there.
+        """
         return any(
-            leaf in leaves
-            and any(other != leaf and len(other) >= _SHORT and self._named(other) for other in leaves)
+            leaf in leaves and any(other != leaf and _tells_apart(other, self._said) for other in leaves)
             for leaves in heard.objects
         )
 
 
-def of_arguments(known: Provenance, arguments: Mapping[str, Any], names: Iterable[str]) -> dict[str, Source]:
-    """Return where the values of the named arguments came from."""
-    return {name: known.of(arguments[name]) for name in names if name in arguments}
+def of_arguments(
+    known: Provenance, arguments: Mapping[str, Any], fields: frozenset[str] = frozenset()
+) -> dict[str, Source]:
+    """Return where the values of the arguments came from. `fields` are the names in their schema."""
+    return {name: known.of(value, fields) for name, value in arguments.items()}
 
 
-def _leaves(value: Any, objects: list[frozenset[str]]) -> Iterator[str]:
-    """Yield texts and numbers of a JSON value, folded; note the leaves of each of its objects."""
-    stack, count = [value], 0
+def field_names(schema: Any) -> frozenset[str]:
+    """Return the names of the members that a JSON Schema speaks of, at any depth."""
+    names: set[str] = set()
+    stack, seen = [schema], 0
+    while stack and seen < _LEAVES:
+        item = stack.pop()
+        seen += 1
+        if isinstance(item, Mapping):
+            properties = item.get("properties")
+            if isinstance(properties, Mapping):
+                names.update(properties)
+            stack.extend(item.values())
+        elif isinstance(item, list | tuple):
+            stack.extend(item)
+    return frozenset(names)
+
+
+def _leaves(value: Any, fields: frozenset[str], objects: list[frozenset[str]]) -> tuple[list[str], bool]:
+    """Return texts and numbers of a JSON value in their order, and whether all of it was looked at.
+
+    Names of members are among them, but for `fields`. Notes the folded leaves of each object.
+    """
+    found: list[str] = []
+    stack, count, whole = [value], 0, True
     while stack and count < _LEAVES:
         item = stack.pop()
         count += 1
         if isinstance(item, str):
-            if item.strip():
-                yield item[:_TEXT_CHARS].strip().casefold()
+            whole = whole and len(item) <= _TEXT_CHARS
+            text = item[:_TEXT_CHARS].strip()
+            if text:
+                found.append(text)
         elif isinstance(item, bool) or item is None:
             continue
         elif isinstance(item, int | float):
-            yield str(item)
+            found.append(str(item))
         elif isinstance(item, Mapping):
             own = [one for one in item.values() if isinstance(one, str | int | float)]
             folded = [str(one)[:_TEXT_CHARS].strip().casefold() for one in own if not isinstance(one, bool)]
             objects.append(frozenset(folded))
-            stack.extend(item.values())
+            for name, below in reversed(tuple(item.items())):
+                stack.append(below)
+                if name not in fields:
+                    stack.append(name)
         elif isinstance(item, list | tuple):
-            stack.extend(item)
+            stack.extend(reversed(item))
+    return found, whole and not stack
+
+
+def _stands_in(leaf: str, text: str) -> bool:
+    """Tell whether the value stands in the text as a whole: nothing that belongs to it goes on at its ends.
+
+    `evil.example` is not named by `ana@evil.example.com`, nor `/srv` by `/srv/tmp`.
+    """
+    path = not _PATH.isdisjoint(leaf)
+    at, end = text.find(leaf), len(text)
+    for _ in range(_PLACES):
+        if at < 0:
+            return False
+        after = at + len(leaf)
+        before = text[at - 1] if at else " "
+        if _parts(before, text[at], path, stop=True) and (
+            after == end
+            or _parts(text[after], text[after - 1], path, stop=False, beyond=text[after + 1 : after + 2])
+        ):
+            return True
+        at = text.find(leaf, at + 1)
+    return False
+
+
+def _parts(mark: str, edge: str, path: bool, *, stop: bool, beyond: str = "") -> bool:
+    """Tell whether a mark beside a value parts it from the rest. `edge` is the value's own last letter there.
+
+    `stop`: the mark stands before the value. A full stop behind it must end a sentence (`beyond`).
+    """
+    if mark in _APART or mark.isspace():
+        return True
+    if mark in _LISTED:
+        return not edge.isdigit() or (not stop and not beyond.isdigit())
+    if mark in _PATH:
+        return not path
+    if stop:
+        return mark == ":"
+    return mark in _STOPS and (not beyond or beyond in _APART or beyond.isspace())
+
+
+def _tells_apart(leaf: str, said: str) -> bool:
+    particular = "@" in leaf or any(letter.isdigit() for letter in leaf)
+    return particular and len(leaf) >= _SHORT and _stands_in(leaf, said)
 
 
 def _plain(text: str) -> str:
     return _NOT_WORD.sub("", text)
+
+
+def _resembles(heard: _Heard, plain: str) -> str | None:
+    if len(plain) > _SHORT and plain in heard.plain:
+        return "derived"
+    return "derived" if _shares_a_piece(plain, heard.plain) else None
 
 
 def _shares_a_piece(plain: str, other: str) -> bool:
