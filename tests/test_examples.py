@@ -55,6 +55,11 @@ PRINTS = {
         "calculator: 8",
         "It is open for 8 hours a day.",
     ],
+    "openai_client.py": [
+        "110",
+        "get_weather {'city': 'Paris'}",
+        "21 degrees",
+    ],
     "own_loop.py": [
         "asked about mail.send.v1 because of CLASS_EXTERNAL_COMMUNICATION",
         "ok sent to ana@example.org",
@@ -79,7 +84,7 @@ PRINTS = {
         "error  /version: STALE_SNAPSHOT /note: NOT_POLITE",
         "ok closed T-1",
     ],
-    "weather.py": ["celsius", "CLASS_READ_EXTERNAL"],
+    "weather.py": ["celsius", "weather.get_current.v1 allow CLASS_READ_EXTERNAL"],
 }
 """Parts of what each example prints, in order."""
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from copy import copy
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,7 +12,7 @@ from msgspec import Struct
 from gerbang import parse
 from gerbang.compose.agent_options import dialect_of, model_of, positive, profile_of, seconds
 from gerbang.compose.client_tools import Client, ClientTools
-from gerbang.compose.continuing import continued
+from gerbang.compose.continuing import continued, last_results
 from gerbang.compose.events import AgentEvent, Finished, RunResult
 from gerbang.compose.gateway import Gateway
 from gerbang.compose.messages import last_prompt, read_messages, read_prompt
@@ -245,12 +245,14 @@ class Agent:
         said = read_messages(given.history)
         prompt = last_prompt(said) if given.prompt is None else read_prompt(given.prompt)
         settings = self._settings(client.sampling)
+        brought: list[str] = []
         if given.client is not None:
+            brought = last_results(said)
             said = await continued(self.gateway.store, session, said, settings)
         messages = self._opening(session.catalogue, said)
         if given.prompt is not None:
             messages.append(Message("user", prompt))
-        return await self._driver(session, settings, tools).run(messages, prompt)
+        return await self._driver(session, settings, tools, brought).run(messages, prompt)
 
     async def resume(
         self,
@@ -332,7 +334,13 @@ class Agent:
             sampling=sampling,
         )
 
-    def _driver(self, session: RunSession, settings: RunSettings, tools: tuple[ClientTool, ...]) -> RunDriver:
+    def _driver(
+        self,
+        session: RunSession,
+        settings: RunSettings,
+        tools: tuple[ClientTool, ...],
+        brought: Sequence[str] = (),
+    ) -> RunDriver:
         gateway = self.gateway
         return RunDriver(
             gate=gateway.gate,
@@ -343,6 +351,7 @@ class Agent:
             settings=settings,
             leases=gateway.leases,
             client_tools=tools,
+            brought=brought,
         )
 
     def _speaks_text(self, dialect: str | None) -> bool:

@@ -61,6 +61,14 @@ async def continued(
     return out
 
 
+def last_results(messages: Sequence[Message]) -> list[str]:
+    """Return the results that a conversation ends with: an answer for models that write no prose."""
+    place = len(messages)
+    while place and messages[place - 1].role == "tool":
+        place -= 1
+    return [message.content for message in messages[place:]]
+
+
 async def _known(store: Store, session: RunSession, message: Message) -> tuple[list[Message], KeptEnd] | None:
     """Return what the run of these calls said after its opening, and its end; None: it is none of ours."""
     found = read_handed_id(message.tool_calls[0].id)

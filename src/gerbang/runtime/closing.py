@@ -20,14 +20,15 @@ def closing_text(
     last: Sequence[Result],
     results: Sequence[Result],
     writes_prose: bool,
+    brought: Sequence[str] = (),
 ) -> str:
     """Return what the user gets at the end. `content` is the text of the last answer, `last` the results of
-    the last calls, `results` those of all.
+    the last calls, `results` those of all, `brought` what a client's own tools gave.
     """
     if state == RunState.CLIENT_CALLS:
         return content
     if state == RunState.COMPLETED:
-        return content or ("" if writes_prose else _composed(results)) or texts.empty
+        return content or ("" if writes_prose else _composed(results) or "\n".join(brought)) or texts.empty
     if state == RunState.MAX_STEPS:
         names = ", ".join(dict.fromkeys(result.tool for result in last)) or "nothing"
         return texts.limit.format(names=names)

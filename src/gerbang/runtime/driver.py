@@ -69,9 +69,11 @@ class RunDriver:
         settings: RunSettings,
         leases: Leases,
         client_tools: tuple[ClientTool, ...] = (),
+        brought: Sequence[str] = (),
     ) -> None:
         self._leases = leases
         self._clients = client_tools
+        self._brought = brought
         self._gate = gate
         self._model = model
         self._store = store
@@ -294,6 +296,7 @@ class RunDriver:
             last=self._last,
             results=self._results,
             writes_prose=self._model.writes_prose,
+            brought=self._brought,
         )
         written = await self._record.finish(run_state, text, state.answers, len(self._results), batch)
         return self._result(text, run_state, state, calls) if written else self._left(state)
