@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from gerbang.runtime.requests import shown_arguments
 from gerbang.values.record import ApprovalRow, EventRow, RunRow
 
 
@@ -146,7 +147,7 @@ def approval_view(row: ApprovalRow) -> ApprovalView:
         tool=row.tool,
         state=str(row.state),
         preview=row.preview,
-        arguments=msgspec.json.decode(row.arguments),
+        arguments=shown_arguments(row),
         reasons=[reason for reason in row.reasons.split(",") if reason],
         created_at=row.created_at,
         expires_at=row.expires_at,
