@@ -33,6 +33,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     window in tokens, `result_max_chars` characters; the other limits count.
     `api_key_secret` names the secret that holds the key of a model server; it is never the key itself.
 
+    `retention_days` is the age from which `gerbang audit prune` erases the payloads of runs.
+
     `contracts` is a file or folder of tool contracts; with `pin_contracts` each has to be approved before
     it is used, and again when it has changed.
 
@@ -59,6 +61,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_repeats: Positive | None = None
     max_parallel: Positive | None = None
     result_max_chars: Positive | None = None
+    retention_days: Annotated[int, Meta(ge=0, le=36_500)] | None = None
     deadline_s: Annotated[float, Meta(gt=0)] | None = None
     tools_enabled: bool | None = None
     tools_file: str | None = None

@@ -8,6 +8,7 @@ import typer
 from gerbang import __version__
 from gerbang.cli import (
     approvals,
+    audit,
     call,
     chat,
     config,
@@ -16,6 +17,7 @@ from gerbang.cli import (
     kill,
     parse,
     policy,
+    replay,
     runs,
     secrets,
     serve,
@@ -52,6 +54,8 @@ def build() -> typer.Typer:
         runs,
         approvals,
         kill,
+        audit,
+        replay,
         secrets,
         config,
         parse,

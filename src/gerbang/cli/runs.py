@@ -10,7 +10,7 @@ import typer
 from msgspec import to_builtins
 
 from gerbang.adapters.stores import open_store, shown_address
-from gerbang.cli import options, run_resuming, street
+from gerbang.cli import options, run_resuming, runs_cost, street
 from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
@@ -33,6 +33,7 @@ def register(app: typer.Typer) -> None:
     group.command("show")(show)
     group.command("resume")(run_resuming.resume)
     group.command("recover")(run_resuming.recover)
+    runs_cost.add(group)
     app.add_typer(group, name="runs")
 
 
@@ -52,7 +53,7 @@ def list_(
     found = _read(settings, read) or []
     screen = Screen.standard()
     if json:
-        screen.document([to_builtins(run) for run, _ in found])
+        screen.document([_run(run) for run, _ in found])
     elif not found:
         screen.note(say("no_runs", store=shown_address(settings.store)))
     else:
@@ -96,7 +97,7 @@ def show(
     if json:
         screen.document(
             {
-                "run": to_builtins(run),
+                "run": _run(run),
                 "events": [_event(event) for event in events],
                 "calls": [_row(call) for call in calls],
                 "answers": [_row(answer) for answer in answers],
@@ -141,6 +142,11 @@ async def _asked(store: Store, run: RunRow) -> str:
 
 def _when(seconds: float) -> str:
     return datetime.datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _run(row: RunRow) -> dict[str, Any]:
+    """Return the run's row without its salt, which is for checking commitments only."""
+    return {name: value for name, value in to_builtins(row).items() if name != "salt"}
 
 
 def _row(row: CallRow | AnswerRow) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from gerbang.errors import UsageError
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.bodies import RunErased, event
-from gerbang.runtime.records import stored_error
 from gerbang.runtime.resuming import RESUMABLE
+from gerbang.runtime.stored import stored_error
 from gerbang.runtime.writing import write
 from gerbang.values import Principal
 from gerbang.values.record import ERASED, Batch, Erase, RunRow

@@ -16,8 +16,8 @@ from gerbang.runtime.bodies import event, refused_body
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.kept import OPENING
 from gerbang.runtime.leases import Leases
-from gerbang.runtime.records import stored_error
 from gerbang.runtime.session import RunMemory, RunSession
+from gerbang.runtime.stored import stored_error
 from gerbang.runtime.writing import write
 from gerbang.values import CallError, Decision, Principal, Proposal, Result, ValidCall
 from gerbang.values.record import Batch, CallRow, CallState, RunRow, RunState

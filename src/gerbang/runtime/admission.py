@@ -107,7 +107,7 @@ class Admission:
         found = Found()
         error = await self._look(session, checked, found)
         if error is not None:
-            return Refusal(error)
+            return Refusal(error, None, checked.call)
         for name in self._asked(checked.plan):
             try:
                 found.facts[name], recorded = await self._lookups.ask(
@@ -332,7 +332,7 @@ class Admission:
     @staticmethod
     def _decided(ticket: Ticket, decision: Decision) -> Ticket | Refusal:
         if decision.decision == "deny":
-            return Refusal(refusals.denied(decision), decision)
+            return Refusal(refusals.denied(decision), decision, ticket.call)
         ticket.decision = decision
         return ticket
 

@@ -164,9 +164,10 @@ def step_name(step: StepId) -> str:
     return f"step_{step:03d}" if isinstance(step, int) else step
 
 
-def event(kind: str, run_id: str, body: Struct) -> NewEvent:
-    """Return the event with its body encoded."""
-    return NewEvent(run_id, kind, _ENCODER.encode(body))
+def event(kind: str, run_id: str, body: Struct, marks: Commitments | None = None) -> NewEvent:
+    """Return the event with its body encoded. `marks` are given for a body that has a detail."""
+    data = _ENCODER.encode(body)
+    return NewEvent(run_id, kind, data if marks is None else detailed(data, marks))
 
 
 def with_detail(kind: str, run_id: str, body: Struct, marks: Commitments) -> NewEvent:

@@ -28,7 +28,7 @@ from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.runtime.verdict import Verdict
-from gerbang.values import CallContext, CallError, Decision, Proposal, Result
+from gerbang.values import CallContext, CallError, Decision, Proposal, Result, ValidCall
 from gerbang.values.record import CallRow, CallState
 
 Waiting = Callable[[], None]
@@ -84,7 +84,9 @@ class Gate:
         if session.watched and ticket.decision is not None:
             session.emit(Decided(proposal.call_id, proposal.name, ticket.decision))
         if isinstance(ticket, Refusal):
-            return await self._refuse(session, proposal, ticket.error, decision=ticket.decision)
+            return await self._refuse(
+                session, proposal, ticket.error, decision=ticket.decision, call=ticket.call
+            )
         if ticket.decision.obligations:
             answered = await self._obliged(session, ticket)
             if answered is not None:
@@ -354,6 +356,7 @@ class Gate:
         ticket: Ticket | None = None,
         verdict: Verdict | None = None,
         decision: Decision | None = None,
+        call: ValidCall | None = None,
     ) -> Result:
         """Give the error as the call's one result, with its record."""
         result = self._refusal(session, proposal, error)
@@ -365,7 +368,8 @@ class Gate:
             result = replace(result, for_model=note + result.for_model, approval_id=verdict.approval_id)
         if decision is not None:
             result = replace(result, decision=decision)
-        return await self._records.refused(session, proposal, error, ticket, verdict, result)
+        asked = call if ticket is None else ticket.call
+        return await self._records.refused(session, proposal, error, asked, verdict, result)
 
     def _refusal(self, session: RunSession, proposal: Proposal, error: CallError) -> Result:
         return Result(

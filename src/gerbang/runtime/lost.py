@@ -12,9 +12,10 @@ from gerbang.runtime import refusals
 from gerbang.runtime.approvals import Approvals
 from gerbang.runtime.probing import fate_from, probe_proposal
 from gerbang.runtime.process import is_gone
-from gerbang.runtime.records import Records, read_stored
+from gerbang.runtime.records import Records
 from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.stored import read_stored
 from gerbang.runtime.ticket import Ticket
 from gerbang.runtime.writing import TakenOver
 from gerbang.values import Result

@@ -5,7 +5,6 @@ import contextlib
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from gerbang.audit.chain import PENDING
@@ -23,7 +22,6 @@ from gerbang.runtime.bodies import (
     refused_body,
     shown_input,
     step_name,
-    with_detail,
 )
 from gerbang.runtime.executor import Execution
 from gerbang.runtime.intent import intent
@@ -33,9 +31,10 @@ from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.process import process_name
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.stored import read_stored, stored_error
 from gerbang.runtime.writing import TakenOver, holder_of, without_approvals, write
 from gerbang.taint.label import label
-from gerbang.values import CallError, Outcome, Proposal, Result, Taint
+from gerbang.values import CallError, Outcome, Proposal, Result, Taint, ValidCall
 from gerbang.values.record import Batch, CallRow, CallState, Committed, RunState
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from gerbang.runtime.verdict import Verdict
 
 _STATUS: dict[str, CallStatus] = {"SUCCEEDED": "ok", "FAILED": "error", "UNCERTAIN": "uncertain"}
-_ERRORS = msgspec.json.Encoder()
 _DISPATCHED = advance(CallState.PLANNED, LedgerEvent.DISPATCH)
 _AFTER = {  # looked up once: these two are taken for every call
     "SUCCEEDED": advance(_DISPATCHED, LedgerEvent.SUCCEED),
@@ -322,11 +320,14 @@ class Records:
         session: RunSession,
         proposal: Proposal,
         error: CallError,
-        ticket: "Ticket | None",
+        call: ValidCall | None,
         verdict: "Verdict | None",
         result: Result,
     ) -> Result:
-        """Record that a proposal was not run. Returns its result with the record's id."""
+        """Record that a proposal was not run. Returns its result with the record's id.
+
+        `call` is what was asked for, where it fits its contract.
+        """
         decision = result.decision
         now = self._clock.now()
         facts = {
@@ -337,14 +338,14 @@ class Records:
             "finished_at": now,
             "policy_decision": "denied_by_policy" if error.error_type == "policy_denied" else "refused",
         }
-        if ticket is not None:
+        if call is not None:
             facts |= {
-                "risk_class": str(ticket.call.contract.risk),
-                "contract": ticket.call.contract.digest,
-                "input_hash": session.memory.marks.of(ticket.call.canonical),
+                "risk_class": str(call.contract.risk),
+                "contract": call.contract.digest,
+                "input_hash": session.memory.marks.of(call.canonical),
                 "detail_hash": PENDING,
-                "input_redacted": shown_input(ticket.call),
-                "arguments_hash": hash_of(ticket.call.arguments),
+                "input_redacted": shown_input(call),
+                "arguments_hash": hash_of(call.arguments),
             }
         if decision is not None:
             facts |= {
@@ -362,10 +363,8 @@ class Records:
                     replace(verdict.held, state=state, result=stored_error(error), updated_at=now)
                 )
         body = refused_body(session.principal, proposal, **facts)
-        if ticket is None:
-            batch.events.append(event("call.refused", session.run_id, body))
-        else:
-            batch.events.append(with_detail("call.refused", session.run_id, body, session.memory.marks))
+        marks = None if call is None else session.memory.marks
+        batch.events.append(event("call.refused", session.run_id, body, marks))
         try:
             return await self.ending(session, batch, result)
         except TakenOver as over:
@@ -404,18 +403,3 @@ class Records:
             decision=ticket.decision,
         )
         return await self.ending(session, batch, result)
-
-
-def stored_error(error: CallError) -> bytes:
-    """Return an error as it is stored. No JSON begins with `!`: a tool's data cannot look like one."""
-    return b"!" + _ERRORS.encode(error)
-
-
-def read_stored(stored: bytes) -> tuple[Output | None, CallError | None]:
-    """Return a stored result, or the stored error."""
-    try:
-        if stored[:1] == b"!":
-            return None, msgspec.json.decode(stored[1:], type=CallError)
-        return Output(msgspec.json.decode(stored), stored), None
-    except msgspec.MsgspecError:
-        return None, refusals.uncertain()

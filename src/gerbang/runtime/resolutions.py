@@ -10,8 +10,9 @@ from gerbang.runtime import refusals
 from gerbang.runtime.bodies import event, refused_body, shown_input, with_detail
 from gerbang.runtime.executor import Execution
 from gerbang.runtime.present import show_error
-from gerbang.runtime.records import Records, stored_error
+from gerbang.runtime.records import Records
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.stored import stored_error
 from gerbang.runtime.ticket import Ticket
 from gerbang.runtime.writing import TakenOver
 from gerbang.values import Proposal, Result

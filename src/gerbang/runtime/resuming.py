@@ -96,7 +96,7 @@ async def progress_of(store: Store, row: RunRow) -> Progress:
         used.update(call.id for call in _calls(kept))
         last = kept
     step = len(answers) - 1
-    proposals = [] if last is None else _proposals(row.run_id, step, last)
+    proposals = [] if last is None else proposals_of(row.run_id, step, last)
     rows = {}
     if proposals:
         for call in await store.calls(row.run_id):
@@ -233,7 +233,8 @@ def _arguments(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _proposals(run_id: str, step: int, kept: KeptAnswer) -> list[Proposal]:
+def proposals_of(run_id: str, step: int, kept: KeptAnswer) -> list[Proposal]:
+    """Return the calls of a kept answer as they were proposed."""
     return [
         Proposal(
             run_id,

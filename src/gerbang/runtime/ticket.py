@@ -39,7 +39,11 @@ class Ticket:
 
 
 class Refusal(Struct, frozen=True, gc=False):
-    """A proposal that does not become a call: the error, and the decision when the policy made one."""
+    """A proposal that does not become a call: the error, and the decision when the policy made one.
+
+    `call` is what was asked for, where it fits its contract.
+    """
 
     error: CallError
     decision: Decision | None = None
+    call: ValidCall | None = None

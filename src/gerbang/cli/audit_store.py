@@ -1,0 +1,39 @@
+"""What the commands of `gerbang audit` share: the store that they read, and the run that is meant."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from gerbang.adapters.stores import open_store, shown_address
+from gerbang.cli import street
+from gerbang.cli.safe_text import one_line
+from gerbang.config import Settings
+from gerbang.errors import UsageError
+from gerbang.ports import Store
+
+T = TypeVar("T")
+
+
+def with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
+    """Open the store of the settings for a piece of work. Raises UsageError when there is none yet."""
+    if not street.store_exists(settings):
+        raise UsageError(
+            f"Nothing is recorded in {shown_address(settings.store)} yet. Name another store with --store."
+        )
+
+    async def opened() -> T:
+        store = open_store(street.store_url(settings, create=False))
+        await store.open()
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(opened())
+
+
+async def known_run(store: Store, run_id: str) -> str:
+    """Return the id of a run that has events. Raises UsageError."""
+    if not await store.events(run_id, limit=1):
+        raise UsageError(f"There is no run {one_line(run_id, 80)} on record. See: gerbang runs list")
+    return run_id

@@ -1,0 +1,257 @@
+"""Going through a recorded run again without effects: recorded answers and results, everything else anew."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gerbang.audit.calls import calls_of
+from gerbang.compose.gateway import Gateway
+from gerbang.errors import ToolError, UsageError
+from gerbang.limits import MAX_PARALLEL
+from gerbang.loop.profile import profile_named
+from gerbang.ports import ApprovalAnswer, ApprovalRequest, Policy, Store
+from gerbang.runtime.batching import run_batch
+from gerbang.runtime.kept import OPENING, read_answer, read_opening
+from gerbang.runtime.resuming import proposals_of
+from gerbang.runtime.stored import read_stored
+from gerbang.values import CallContext, Contract, Principal, Proposal, Result, StepId
+from gerbang.values.record import ERASED, ApprovalRow, CallRow, CallState, RunRow
+
+COMPARED: Final = (
+    "tool_name",
+    "policy_decision",
+    "reasons",
+    "rule",
+    "risk_class",
+    "error_code",
+    "status",
+    "coerced",
+    "repaired",
+    "taint",
+    "may_contain_instructions",
+)
+_DECIDED: Final = COMPARED[:5]
+_STEP: Final = re.compile(r"step_([0-9]{3,18})")
+_GOOD: Final = frozenset({CallState.SUCCEEDED, CallState.RESOLVED_SUCCEEDED})
+
+
+class Difference(Struct, frozen=True):
+    """The first thing that came out otherwise: of which call, what, then and now."""
+
+    step_id: str
+    call_id: str
+    tool: str
+    what: str
+    then: Any
+    now: Any
+
+
+class Replayed(Struct, frozen=True):
+    """What came of a replay. `calls` were gone through; `lost` ones could not be: they were not kept.
+
+    `changed` names contracts and the policy that are not those of then.
+    """
+
+    run_id: str
+    calls: int
+    lost: int
+    changed: tuple[str, ...]
+    difference: Difference | None
+
+
+class _Clock:
+    """Tells the time of the record."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+        self._passed = 0.0
+
+    def now(self) -> float:
+        return self.at
+
+    def monotonic(self) -> float:
+        self._passed += 1e-6
+        return self._passed
+
+
+class _Recorded:
+    """A tool that gives what is on record. It does nothing."""
+
+    blocking = False
+
+    def __init__(self, contract: Contract, rows: Mapping[str, CallRow]) -> None:
+        self.contract = replace(contract, secrets=())  # nothing is sent: none is needed
+        self._rows = rows
+
+    async def invoke(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
+        """Return the recorded result, or raise the recorded error."""
+        row = self._rows.get(context.call_id)
+        output, error = (None, None) if row is None else read_stored(row.result)
+        if output is not None:
+            return output.value
+        if error is None:
+            raise ToolError(
+                "Nothing is on record of what this call gave.", code="NOT_RECORDED", effect="none"
+            )
+        raise ToolError(
+            error.message, code=error.error_code, error_type=error.error_type, effect=error.effect
+        )
+
+    def invoke_sync(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
+        """Never called: the tool is a coroutine."""
+        raise NotImplementedError
+
+
+async def replay_run(
+    store: Store, run_id: str, tools: Iterable[Any], policy: Policy | object | None, *, lang: str = "en"
+) -> Replayed:
+    """Take a run's proposals down the street again, up to the first difference.
+
+    `tools` are those of now; only their contracts are used. Raises UsageError for a run that there is not, or
+    that was erased.
+    """
+    row = await store.run(run_id)
+    if row is None:
+        raise UsageError(f"There is no run {run_id[:80]!r}.")
+    if row.salt == ERASED:
+        raise UsageError(f"The payloads of run {run_id} were erased; there is nothing to go through.")
+    rows = {call.call_id: call for call in await store.calls(run_id)}
+    approvals = {one.key: one for one in await store.approvals(run_id=run_id, limit=10_000)}
+    then = {str(one["call_id"]): one for one in calls_of([event async for event in store.stream(run_id)])}
+    clock = _Clock()
+    gateway: list[Gateway] = []
+
+    async def approver(request: ApprovalRequest) -> ApprovalAnswer:
+        made = await gateway[0].store.approval(request.approval_id)
+        return _said(None if made is None else approvals.get(made.key), request)
+
+    contracts = [tool.contract for tool in tools]
+    gate = Gateway(
+        [_Recorded(contract, rows) for contract in contracts],
+        policy=policy,
+        store="memory:",
+        approver=approver,
+        clock=clock,
+        secrets={},
+    )
+    gateway.append(gate)
+    async with gate:
+        return await _Going(gate, clock, row, rows, then).through(await _batches(store, row, rows), lang)
+
+
+class _Going:
+    def __init__(
+        self,
+        gate: Gateway,
+        clock: _Clock,
+        row: RunRow,
+        rows: Mapping[str, CallRow],
+        then: Mapping[str, dict[str, Any]],
+    ) -> None:
+        self._gate = gate
+        self._clock = clock
+        self._row = row
+        self._rows = rows
+        self._then = then
+        self._changed: dict[str, None] = {}
+
+    async def through(self, batches: list[list[Proposal]], lang: str) -> Replayed:
+        row, gate = self._row, self._gate
+        started = next(iter(self._then.values()), {})
+        session = gate.session(
+            row.run_id,
+            principal=Principal(
+                row.user,
+                row.tenant,
+                scopes=started.get("scopes") or (),
+                roles=started.get("roles") or (),
+                agent=started.get("agent_id"),
+                team=started.get("team"),
+            ),
+            profile=profile_named(row.profile) if row.profile else None,
+            lang=lang,
+        )
+        done = 0
+        found: Difference | None = None
+        for proposals in batches:
+            first = self._then.get(proposals[0].call_id, {})
+            self._clock.at = float(first.get("started_at") or first.get("finished_at") or row.started_at)
+            results = await run_batch(gate.gate, session, proposals, MAX_PARALLEL)
+            done += len(results)
+            found = await self._compare(results)
+            if found is not None:
+                break
+        met = {one.call_id for proposals in batches for one in proposals}
+        lost = len([name for name in self._then if name not in met])
+        return Replayed(row.run_id, done, lost, tuple(self._changed), found)
+
+    async def _compare(self, results: list[Result]) -> Difference | None:
+        events = await self._gate.store.events(self._row.run_id, limit=1_000_000)
+        now = {str(one["call_id"]): one for one in calls_of(events)}
+        for result in results:
+            before, after = self._then.get(result.call_id), now.get(result.call_id)
+            if before is None or after is None:
+                continue  # it was never recorded how it ended: the run was cut off there
+            name = str(before["tool_name"])
+            if before["contract"] and after["contract"] not in ("", before["contract"]):
+                self._changed[name] = None
+            if before["policy_version"] and after["policy_version"] not in ("", before["policy_version"]):
+                self._changed["policy"] = None
+            row = self._rows.get(result.call_id)
+            good = row is None or row.state in _GOOD
+            for what in COMPARED if good else _DECIDED:
+                if before.get(what) != after.get(what):
+                    return self._differs(result, name, what, before.get(what), after.get(what))
+            if good and row is not None and row.for_model != result.for_model:
+                return self._differs(result, name, "for_model", row.for_model, result.for_model)
+        return None
+
+    @staticmethod
+    def _differs(result: Result, tool: str, what: str, then: Any, now: Any) -> Difference:
+        return Difference(str(result.step_id), result.call_id, tool, what, then, now)
+
+
+def _said(approval: ApprovalRow | None, request: ApprovalRequest) -> ApprovalAnswer:
+    """Return what the person said then."""
+    by = Principal(request.principal.user if approval is None else approval.decided_by or "nobody")
+    if approval is None or approval.decided_by is None:
+        return ApprovalAnswer("wait", by)
+    if approval.state == "refused":
+        return ApprovalAnswer("refuse", by, approval.note)
+    given = msgspec.json.decode(approval.arguments)
+    return ApprovalAnswer("approve", by, approval.note, None if given == request.arguments else given)
+
+
+async def _batches(store: Store, row: RunRow, rows: Mapping[str, CallRow]) -> list[list[Proposal]]:
+    """Return what was proposed, answer by answer."""
+    answers = await store.answers(row.run_id)
+    if answers and answers[0].step == OPENING and read_opening(answers[0].message) is not None:
+        found = []
+        for answer in answers[1:]:
+            kept = read_answer(answer.message)
+            if kept is None:
+                raise UsageError(f"Answer {answer.step} of run {row.run_id} cannot be read.")
+            found.append(proposals_of(row.run_id, answer.step, kept))
+        return [proposals for proposals in found if proposals]
+    return [
+        [
+            Proposal(
+                row.run_id,
+                _step(call.step_id),
+                call.ordinal,
+                name,
+                call.tool,
+                msgspec.json.decode(call.arguments),
+            )
+        ]
+        for name, call in rows.items()
+    ]
+
+
+def _step(name: str) -> StepId:
+    found = _STEP.fullmatch(name)
+    return name if found is None else int(found[1])

@@ -1,0 +1,116 @@
+"""Receipts verify at the highest level of the format, and its own scenarios come out right at our gate."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+from agentboundary import _schema  # type: ignore[import-untyped]
+from agentboundary.conformance import check_conformance  # type: ignore[import-untyped]
+from agentboundary.runtime import Implementation, RuntimeOutcome, _apply_inject  # type: ignore[import-untyped]
+from agentboundary.validator import validate_receipt  # type: ignore[import-untyped]
+
+import gerbang as g
+from gerbang import __version__
+from gerbang.audit.calls import calls_of
+from gerbang.audit.receipts import hash_of, receipt
+from gerbang.values.record import CallRow
+
+SCENARIOS = sorted((Path(_schema.__file__).parent / "_data" / "scenarios").glob("*.yaml"))
+HIGHEST = 3
+"""The package's level 4 is a stub that checks nothing."""
+_RULES = {"allow": "allow", "deny": "deny", "require-approval": "ask", "escalate": "ask"}
+
+
+@g.tool(name="github.merge", risk="write_external")
+def merge(ref: str, sha: str) -> str:
+    """Merge a commit. Returns `done`."""
+    return "done"
+
+
+@g.tool(name="spring.service.mutation", risk="write_external")
+def mutate(claim_id: int, status: str, payout_cents: int) -> str:
+    """Change a claim. Returns `done`."""
+    return "done"
+
+
+@g.tool(name="stripe.refund", risk="write_external")
+def refund(charge_id: str, amount_cents: int, reason: str) -> str:
+    """Pay a charge back. Returns `done`."""
+    return "done"
+
+
+async def at_the_gate(action: dict[str, Any], setup: dict[str, Any]) -> RuntimeOutcome:
+    """Make the scenario's action a call of ours, and the record of the call a receipt."""
+    capability, arguments = action["tool"]["capability"], action["arguments"]
+
+    rules = [
+        {
+            "id": policy["name"],
+            "match": {"tool": policy["capabilities"]},
+            "decision": _RULES[policy["rule"]],
+            "reason": "SCENARIO",
+        }
+        for policy in setup["policies"]
+    ]
+    who = g.Principal("ana", agent=action["actor"]["id"])
+    async with g.Gateway([merge, mutate, refund], policy=g.Policy.from_rules(rules)) as gate:
+        result = await gate.call(capability, arguments, principal=who, run_id="r")
+        for approval in setup.get("approvals", ()):
+            assert result.approval_id is not None
+            await gate.approve(result.approval_id, by=g.Principal(approval["approver"]["id"]))
+            result = await gate.call(capability, arguments, principal=who, run_id="r")
+        rows = {row.call_id: row for row in await gate.store.calls("r")}
+        made = [made_of(call, rows) for call in calls_of(await gate.store.events("r"))]
+    decision = {"ok": "allow", "pending": "escalate", "error": "deny"}[result.status]
+    found = made[-1]
+    assert found is not None
+    return RuntimeOutcome(decision, found, arguments)
+
+
+def made_of(call: dict[str, Any], rows: dict[str, CallRow]) -> dict[str, Any] | None:
+    row = rows.get(call["call_id"])
+    code = call.get("arguments_hash") or (None if row is None else hash_of(orjson.loads(row.arguments)))
+    if code is None:
+        return None
+    return receipt(call, code, model="m", store="s", environment="prod", version=__version__)
+
+
+class OurGate(Implementation):  # type: ignore[misc]
+    def attempt(self, action: dict[str, Any], *, setup: dict[str, Any]) -> RuntimeOutcome:
+        outcome = asyncio.run(at_the_gate(action, setup))
+        made = outcome.receipt
+        for change in action.get("inject", ()):
+            made = _apply_inject(made or {}, change)
+        return RuntimeOutcome(outcome.decision, made, outcome.arguments)
+
+
+def value_at(receipt: dict[str, Any], path: str) -> Any:
+    found: Any = receipt
+    for part in path.split("."):
+        found = found[part]
+    return found
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_a_scenario_of_the_format(path: Path) -> None:
+    scenario = yaml.safe_load(path.read_text("utf-8"))
+    expect = scenario["expect"]
+    outcome = OurGate().attempt(scenario["action"], setup=scenario["setup"])
+    assert outcome.receipt is not None
+    assert (validate_receipt(outcome.receipt) == []) == expect["receipt_must_validate"]
+    if "decision" in expect:
+        assert outcome.decision == expect["decision"]
+    checks = check_conformance(outcome.receipt, HIGHEST, arguments=outcome.arguments)
+    failed = {check.code for check in checks if check.severity == "fail"}
+    assert failed >= set(expect.get("failures_must_include", ()))
+    if "failures_must_include" not in expect:
+        assert failed == set()
+        for wanted in expect.get("assertions", ()):
+            assert value_at(outcome.receipt, wanted["field"]) == wanted["equals"]
+
+
+def test_there_are_scenarios() -> None:
+    assert len(SCENARIOS) >= 10
