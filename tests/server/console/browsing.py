@@ -85,7 +85,7 @@ class Seat:
 async def seat(started: Browser, server: Server, **options: Any) -> AsyncIterator[Seat]:
     """Sit down before a fresh browser: no cookies, nothing kept."""
     context = await started.new_context(**{"viewport": DESK, **options})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(45_000)
     try:
         yield Seat(context, await context.new_page(), server)
     finally:

@@ -24,7 +24,7 @@ SCRIPT: dict[str, Any] = {
         [("mail.send.v1", {"to": HOSTILE, "text": HOSTILE})],
         HOSTILE,
     ],
-    "door": [[("door.open.v1", {"door": "north", "code": "8441"})], "It is open."],
+    "door": [[("door.open.v1", {"door": "north", "code": "swordfish"})], "It is open."],
     "wait": [[("print.page.v1", {"page": 1}), HOLD], "One page is printed."],
 }
 

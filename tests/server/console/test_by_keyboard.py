@@ -108,19 +108,19 @@ async def _keeps_what_is_masked(at: Seat, http: Client) -> None:
     approval = await approval_of(http, run_id)
     for path in ("/console/approvals", f"/console/approval?id={approval}", f"/console/run?id={run_id}"):
         await at.open(path)
-        assert "8441" not in await at.page.content(), path
+        assert "swordfish" not in await at.page.content(), path
     await at.open(f"/console/approval/edit?id={approval}")
     written = await at.page.input_value("textarea")
-    assert "8441" not in written
+    assert "swordfish" not in written
     await at.page.fill("textarea", written.replace("north", "south"))
     await at.page.keyboard.press("Control+Enter")
     await at.page.wait_for_url("**/console/approval/review")
-    assert "8441" not in await at.page.content()
+    assert "swordfish" not in await at.page.content()
     await at.page.click("button.main")
     await at.page.wait_for_url("**done=resumed")
     await state_of(http, run_id, "completed")
     await at.open(f"/console/run?id={run_id}")
-    assert "south opened with 4 digits" in await at.text()
+    assert "south opened with 9 letters" in await at.text()
 
 
 def test_j_and_k_walk_through_the_requests() -> None:

@@ -1,10 +1,12 @@
 """What pages say: requests that need two people, policy explained, the chain, tools, figures."""
 
 import asyncio
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+import gerbang as g
 from tests.server.console.browsing import TOOLS, Visitor, visitor
 from tests.server.running import Client, Server, client, key, started
 
@@ -47,18 +49,18 @@ def test_two_people_agree_and_the_second_sees_what_the_first_changed(tmp_path: P
             visitor(server, ana) as hers,
             visitor(server, bob) as bobs,
         ):
-            call = {"to": "shop", "amount": 90, "note": "pin 8441"}
+            call = {"to": "shop", "amount": 90, "note": "pin swordfish"}
             approval = await asked(http, "bank.pay.v1", call, "r1")
             for at in (his, hers):
                 _, page, _ = await at.get(f"/console/approval?id={approval}")
-                assert "8441" not in page
+                assert "swordfish" not in page
                 assert "two_person" in page
                 assert "0 of 2 people have agreed" in page
-            assert "8441" not in (await hers.get("/console/run?id=r1"))[1]
+            assert "swordfish" not in (await hers.get("/console/run?id=r1"))[1]
             status, page, _ = await his.post("/console/approval/approve", await form_of(his, approval))
             assert (status, "SELF_APPROVAL" in page) == (409, True)
             _, page, _ = await hers.get(f"/console/approval/edit?id={approval}")
-            assert "8441" not in page
+            assert "swordfish" not in page
             form = await form_of(hers, approval)
             masked = between(page, '<textarea id="arguments"', "</textarea>")
             form["arguments"] = masked.split(">", 1)[1].replace("&#34;", '"').replace("90", "9")
@@ -75,7 +77,7 @@ def test_two_people_agree_and_the_second_sees_what_the_first_changed(tmp_path: P
             status, _, _ = await bobs.post("/console/approval/approve", await form_of(bobs, approval))
             assert status == 303
             _, done = await http.call("bank.pay.v1", call, run_id="r1")
-            assert done["value"] == "9 to shop: pin 8441"
+            assert done["value"] == "9 to shop: pin swordfish"
             _, page, _ = await bobs.get("/console/approvals?state=used")
             assert "ana, bob" in page
 
@@ -221,3 +223,77 @@ def test_figures_are_of_the_own_calls(tmp_path: Path) -> None:
 
     with started(*OFF, *MEMORY, folder=tmp_path) as server:
         asyncio.run(main(server))
+
+
+ODD = ("a/b", "a b?c=d&e#f", "é日本🙂", "..", "%2e%2e", "x\u202ey", "'\"<>", "r" * 512)
+
+
+def test_runs_with_odd_names_have_their_pages() -> None:
+    async def main(server: Server) -> None:
+        async with client(server) as http, visitor(server) as at:
+            for name in ODD:
+                await http.call("print.page.v1", {"page": 7}, run_id=name)
+            _, page, _ = await at.get("/console/runs")
+            places = re.findall(r'href="(/console/run\?id=[^"]+)"', page)
+            assert len(places) == len(ODD)
+            for place in places:
+                status, shown, _ = await at.get(place)
+                assert (status, "printed 7" in shown) == (200, True), place
+                status, shown, _ = await at.get(place.replace("run?id=", "audit?run="))
+                assert (status, "whole, 2 events" in shown) == (200, True), place
+            for wrong in ("", "no", "x" * 513, "a%00b"):
+                assert (await at.get(f"/console/run?id={wrong}"))[0] in (400, 404), wrong
+
+    with started(*OFF, *MEMORY) as server:
+        asyncio.run(main(server))
+
+
+def test_long_timelines_come_in_parts() -> None:
+    async def main(server: Server) -> None:
+        async with client(server) as http, visitor(server) as at:
+            for number in range(300):
+                await http.call("print.page.v1", {"page": number % 9}, run_id="long", step_id=number)
+            _, page, _ = await at.get("/console/run?id=long")
+            assert page.count('class="seq"') == 500
+            assert '<p><a href="/console/run?id=long&amp;after=500">' in page
+            _, page, _ = await at.get("/console/run?id=long&after=500")
+            assert page.count('class="seq"') == 100
+            assert '<span class="seq">600</span>' in page
+            _, page, _ = await at.get("/console/audit?run=long")
+            assert "whole, 600 events" in page
+            _, page, _ = await at.get("/console/audit?run=long&after=500")
+            assert page.count("<tr><td>") == 100
+
+    with started(*OFF, *MEMORY) as server:
+        asyncio.run(main(server))
+
+
+def test_a_run_that_was_erased_says_so(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'store.db'}"
+
+    async def fill(server: Server) -> str:
+        async with client(server) as http, visitor(server) as at:
+            approval = await asked(http, "door.open.v1", {"door": "north", "code": "swordfish"}, "r1")
+            form = await form_of(at, approval)
+            assert (await at.post("/console/approval/deny", {**form, "reason": "no"}))[0] == 303
+            await http.call("door.open.v1", {"door": "north", "code": "swordfish"}, run_id="r1")
+            return approval
+
+    async def erase() -> None:
+        async with g.Gateway(store=store) as gate:
+            await gate.erase("r1", by=g.Principal("local", "local"))
+
+    async def look(server: Server, approval: str) -> None:
+        async with visitor(server) as at:
+            for path in (f"/console/approval?id={approval}", "/console/run?id=r1"):
+                status, page, _ = await at.get(path)
+                assert (status, "were erased" in page, "north" in page) == (200, True, False), path
+            _, page, _ = await at.get("/console/audit?run=r1")
+            assert ("whole," in page, "run.erased" in page) == (True, True)
+            assert (await at.get("/console/approvals?state=refused"))[0] == 200
+
+    with started(*OFF, "--store", store, folder=tmp_path) as server:
+        approval = asyncio.run(fill(server))
+    asyncio.run(erase())
+    with started(*OFF, "--store", store, folder=tmp_path) as server:
+        asyncio.run(look(server, approval))

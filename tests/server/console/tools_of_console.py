@@ -20,7 +20,7 @@ async def read(address: str) -> dict[str, Any]:
 @g.tool(name="door.open.v1", risk="write_internal", sensitive=("code",))
 async def open_door(door: str, code: str) -> str:
     """Open a door."""
-    return f"{door} opened with {len(code)} digits"
+    return f"{door} opened with {len(code)} letters"
 
 
 @g.tool(name="print.page.v1", risk="compute", cost_units=2.5)

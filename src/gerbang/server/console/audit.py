@@ -5,6 +5,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gerbang.audit.chain import verify
+from gerbang.audit.commitments import SALT_BYTES, Commitments
 from gerbang.ports import Store
 from gerbang.runtime.switches import SWITCH_RUN
 from gerbang.server.console.events import Line, line_of
@@ -94,7 +95,7 @@ async def _search(visit: Visit, search: Search, before: str | None) -> str | Non
 async def _look(store: Store, run: RunRow, search: Search) -> None:
     """Check one run's chain and keep the events that are asked for."""
     found = 0
-    walk = _Walk(run.run_id)
+    walk = _Walk(run.run_id, run)
     async for row in store.stream(run.run_id):
         walk.add(row)
         search.events += 1
@@ -109,10 +110,11 @@ async def _look(store: Store, run: RunRow, search: Search) -> None:
 
 async def _one(visit: Visit, asked: dict[str, Any]) -> Reply:
     run_id = asked["run"]
+    run: RunRow | None = None
     if not (visit.rules_all and run_id == SWITCH_RUN):
-        run_id = (await own(visit, run_id)).run_id
+        run = await own(visit, run_id)
     search = Search(asked.get("tool", ""), asked.get("kind", ""), asked.get("q", ""))
-    walk = _Walk(run_id)
+    walk = _Walk(run_id, run)
     after = asked.get("after", 0)
     lines: list[Line] = []
     following: int | None = None
@@ -133,17 +135,19 @@ async def _one(visit: Visit, asked: dict[str, Any]) -> Reply:
 
 
 class _Walk:
-    """Checks a chain event by event."""
+    """Checks a chain event by event, and the details of its events as long as they are kept."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, run: RunRow | None) -> None:
         self._run_id = run_id
+        salted = run is not None and len(run.salt) == SALT_BYTES
+        self._marks = Commitments(run.salt) if run is not None and salted else None
         self._former: EventRow | None = None
         self._broken: int | None = None
 
     def add(self, row: EventRow) -> None:
         """Take the next event."""
         if self._broken is None:
-            self._broken = verify((row,), self._former)
+            self._broken = verify((row,), self._former, self._marks)
         self._former = row
 
     def chain(self) -> Chain:

@@ -18,7 +18,7 @@ from gerbang.server.console.visit import Visit
 from gerbang.taint.label import looks_like_instructions, trust_of
 from gerbang.values import Contract, RiskClass
 from gerbang.values.canonical import digest
-from gerbang.values.record import ApprovalRow, CallState, RunRow
+from gerbang.values.record import ERASED, ApprovalRow, CallState, RunRow
 
 LONG: Final = 2_000
 """A run with more events is not looked through for a page; its timeline and the audit show it in parts."""
@@ -42,6 +42,7 @@ class Card(Struct, frozen=True):
     suspicious: tuple[str, ...]
     tainted: bool
     long: bool
+    erased: bool
     agreed: tuple[str, ...]
     needed: int
     editor: str
@@ -72,6 +73,7 @@ async def card(visit: Visit, row: ApprovalRow) -> Card:
         outside=tuple(origins.outside),
         suspicious=_suspicious(sources),
         long=long,
+        erased=run is not None and run.salt == ERASED,
         tainted=bool(origins.outside) or (ballot is not None and ballot.terms.tainted),
         agreed=() if ballot is None else ballot.agreed,
         needed=1 if ballot is None else ballot.duties.needed,

@@ -10,7 +10,7 @@ from gerbang.server.operation import short, whole
 from gerbang.server.problems import not_found, problem
 from gerbang.server.replies import Reply
 from gerbang.server.run_history import WORKING, own_run
-from gerbang.values.record import RunRow, RunState
+from gerbang.values.record import ERASED, RunRow, RunState
 
 _PAGE: Final = 30
 _MAX_EVENTS: Final = 500
@@ -136,6 +136,7 @@ def _live(visit: Visit, run: RunRow) -> dict[str, Any]:
     driven = live is not None and not live.over
     waits = run.state in (RunState.PENDING_APPROVAL, RunState.RUNNING) and not driven
     return {
+        "erased": run.salt == ERASED,
         "driven": driven,
         "follow": driven or run.state in FOLLOWED,
         "can_resume": waits and visit.service.runs.can_resume(visit.service.toolsets.of(visit.tenant)),

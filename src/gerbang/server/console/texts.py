@@ -183,6 +183,10 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "approval": ("Approval", "Persetujuan"),
     "by": ("by", "oleh"),
     "attempts": ("attempts: {count}", "percobaan: {count}"),
+    "erased": (
+        "What this run was asked, its arguments and results were erased; the record of its calls stays.",
+        "Permintaan, argumen, dan hasil proses ini sudah dihapus; catatan panggilannya tetap ada.",
+    ),
     "timeline": ("Timeline", "Lini masa"),
     "following": ("This page goes on by itself.", "Halaman ini berlanjut sendiri."),
     "over": ("The run is over.", "Proses sudah selesai."),
