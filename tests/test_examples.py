@@ -33,6 +33,14 @@ PRINTS = {
         "ok {'refund': 'refund-",
         "replayed",
     ],
+    "gateway_calls.py": [
+        "RUNTIME_OWNED_FIELD - These fields are filled by the runtime and cannot be sent: tenant.",
+        "tainted: external - forbidden: credential_request policy_override tool_authorization",
+        "replayed: True",
+        "1 call.refused refused REFUSED",
+        "2 call.dispatched approved_by_policy DISPATCHED",
+        "4 call.replayed approved_by_policy SUCCEEDED",
+    ],
     "http_tools.py": [
         "GET /weather/Rio%2FRJ",
         "GET /weather/Atlantis",
@@ -83,6 +91,12 @@ PRINTS = {
         "error  /ticket: NOT_FOUND /ticket: NOT_FOUND",
         "error  /version: STALE_SNAPSHOT /note: NOT_POLITE",
         "ok closed T-1",
+    ],
+    "terminal_loop.py": [
+        "asked: git status (CLASS_CODE_EXECUTION)",
+        "ok | nothing to commit",
+        "error | Error: Argumennya tidak cocok dengan run_in_terminal: cmd, command, risk.",
+        "5 answers: The service is active again.",
     ],
     "weather.py": ["celsius", "weather.get_current.v1 allow CLASS_READ_EXTERNAL"],
 }
