@@ -45,7 +45,9 @@ class Budget:
         return None if self.deadline is None else self.deadline - now
 
     def take(self, tool: str, fingerprint: str, now: float, cost: float = 0.0) -> CallError | None:
-        """Count one call, or return why it may not be made. A refusal counts nothing."""
+        """Count one call, or return why it may not be made (a person refused it, say); that counts nothing."""
+        if self._refused and fingerprint in self._refused:
+            return self._refused[fingerprint]
         if self.deadline is not None and now >= self.deadline:
             return said("budget_exceeded", "BUDGET_TIME")
         if self.max_calls is not None and self.calls >= self.max_calls:
@@ -68,10 +70,6 @@ class Budget:
         self._by_tool[tool] = self._by_tool.get(tool, 0) + 1
         self.calls += 1
         self.cost += cost
-
-    def spend_tokens(self, tokens: int) -> None:
-        """Count what an answer has cost."""
-        self.tokens += tokens
 
     def out_of_tokens(self) -> bool:
         """Tell whether the model may not be asked again."""

@@ -91,7 +91,9 @@ class Admission:
             return checked
         assert type(checked) is Ticket  # noqa: S101 - the other one
         plan = checked.plan
-        if self._waits or (plan.semantics.reads or plan.owned) or self._asked(plan):
+        if self._waits or plan.semantics.reads or plan.owned:
+            return None
+        if self._needs is not None and self._needs(plan.contract.name):
             return None
         if not plan.bare:
             error = self._sound(session, checked, Found())

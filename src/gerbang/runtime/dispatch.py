@@ -47,6 +47,27 @@ class Dispatch:
         self._late: set[asyncio.Task[None]] = set()
         self._closed = False
 
+    async def in_turn(
+        self,
+        session: RunSession,
+        ticket: Ticket,
+        grant: AuthorisedCall,
+        verdict: Verdict | None = None,
+        over: CallRow | None = None,
+    ) -> Result | Stopped:
+        """Run a call of a tool that may not run many times at once, when it is its turn."""
+        contract = ticket.call.contract
+        slots = self._slots.setdefault(contract.name, asyncio.Semaphore(contract.concurrency or 1))
+        try:
+            async with asyncio.timeout(self._time_for(session, ticket, self._clock.monotonic())):
+                await slots.acquire()
+        except TimeoutError:
+            return Stopped(refusals.too_busy(contract.name))
+        try:
+            return await self.run(session, ticket, grant, verdict, over)
+        finally:
+            slots.release()
+
     async def run(
         self,
         session: RunSession,
@@ -59,28 +80,6 @@ class Dispatch:
 
         Raises StoreError, TakenOver, and CancelledError after the outcome is on record.
         """
-        width = ticket.call.contract.concurrency
-        if width is None:
-            return await self._run(session, ticket, grant, verdict, over)
-        slots = self._slots.setdefault(ticket.call.contract.name, asyncio.Semaphore(width))
-        try:
-            async with asyncio.timeout(self._time_for(session, ticket, self._clock.monotonic())):
-                await slots.acquire()
-        except TimeoutError:
-            return Stopped(refusals.too_busy(ticket.call.contract.name))
-        try:
-            return await self._run(session, ticket, grant, verdict, over)
-        finally:
-            slots.release()
-
-    async def _run(
-        self,
-        session: RunSession,
-        ticket: Ticket,
-        grant: AuthorisedCall,
-        verdict: Verdict | None,
-        over: CallRow | None,
-    ) -> Result | Stopped:
         clock = self._clock
         began = clock.monotonic()
         open_circuit = self._breakers.refused(ticket.call.contract, began)

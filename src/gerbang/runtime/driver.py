@@ -156,13 +156,17 @@ class RunDriver:
 
     async def _ask(self, command: AskModel, state: LoopState) -> Answered | ModelFailed:
         session, settings = self._session, self._settings
-        if session.budget.out_of_tokens() or await over_tokens(self._store, session):
+        budget = session.budget
+        if budget.max_tokens is not None or session.token_limits:
+            over = budget.out_of_tokens() or await over_tokens(self._store, session)
+        else:
+            over = False
+        if over:
             self._detail = "The model's tokens are used up (BUDGET_TOKENS)."
             raise TimeoutError
         if session.carry is not None and not self._store.immediate:
-            await self._record.write(
-                session.batch()
-            )  # a run that dies in the model call can be seen, and gone on with
+            # a run that dies in the model call can be seen, and gone on with
+            await self._record.write(session.batch())
         before = self._transcript.shortened
         fits = self._transcript.fit(keep_last=max(1, len(self._last)))
         if self._transcript.shortened != before:
@@ -194,7 +198,10 @@ class RunDriver:
             return ModelFailed()
         self._usage[0] += answer.usage.input_tokens
         self._usage[1] += answer.usage.output_tokens
-        await spend_tokens(self._store, session, answer.usage.input_tokens + answer.usage.output_tokens)
+        spent = answer.usage.input_tokens + answer.usage.output_tokens
+        if session.token_limits:
+            await spend_tokens(self._store, session, spent)
+        budget.tokens += spent
         if not sampling.parallel_calls:
             answer = one_at_a_time(answer)
         self._answer = answer

@@ -70,7 +70,7 @@ class Executor:
         read = call.contract.risk.is_read
         if not authorised.spend():
             return _failed(read, _internal("This grant was used before."), "none")
-        tool = self._body(call.contract)
+        tool = self._tools.get(call.contract.name) or self._body(call.contract)
         if tool.blocking:
             return await self._in_thread(tool, authorised, entry, timeout_s, on_late)
         try:

@@ -91,7 +91,10 @@ class Gate:
             answered = await self._obliged(session, ticket)
             if answered is not None:
                 return answered
-        refused = self._count(session, ticket)
+        contract = ticket.call.contract
+        refused = session.budget.take(
+            contract.name, ticket.fingerprint, self._clock.monotonic(), contract.cost_units
+        )
         if refused is not None:
             return await self._refuse(session, proposal, refused, ticket)
         while ticket.key in self._inflight:
@@ -189,15 +192,6 @@ class Gate:
         assert isinstance(admitted, Refusal)  # noqa: S101 - a ticket always has a decision
         return Decision("deny", (admitted.error.error_code,), None, self.admission.version)
 
-    def _count(self, session: RunSession, ticket: Ticket) -> CallError | None:
-        remembered = session.budget.refused(ticket.fingerprint)
-        if remembered is not None:
-            return remembered
-        contract = ticket.call.contract
-        return session.budget.take(
-            contract.name, ticket.fingerprint, self._clock.monotonic(), contract.cost_units
-        )
-
     async def _ask(self, session: RunSession, ticket: Ticket, waiting: Waiting | None) -> Result:
         """Get a person's decision: from an earlier grant, by asking now, or leave the call pending."""
         row = await self._store.call(ticket.key)
@@ -265,7 +259,9 @@ class Gate:
         if grant is None:
             return await self._refuse(session, ticket.call.proposal, refusals.stale(), ticket)
         sent_at = self._clock.now() if ticket.call.contract.probe is not None else 0.0
-        result = await self._dispatcher.run(session, ticket, grant, verdict, over)
+        dispatch = self._dispatcher
+        work = dispatch.run if ticket.call.contract.concurrency is None else dispatch.in_turn
+        result = await work(session, ticket, grant, verdict, over)
         if type(result) is Result:
             error, probe = result.error, ticket.call.contract.probe
             if probe is not None and error is not None and error.effect == "unknown":

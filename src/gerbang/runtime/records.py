@@ -262,7 +262,11 @@ class Records:
         session.ended[result.call_id] = result
         batch.lease = session.lease
         try:
-            committed = await self.through(session, batch)
+            if session.closing is None and self._store.immediate:
+                committed = await self._store.commit(batch)
+                session.memory.row = None
+            else:
+                committed = await self.through(session, batch)
         except StoreError:
             del session.ended[result.call_id]
             raise

@@ -17,8 +17,7 @@ async def over_tokens(store: Store, session: RunSession) -> bool:
 
 
 async def spend_tokens(store: Store, session: RunSession, tokens: int) -> None:
-    """Count what an answer has cost, whether or not it was more than was left. Raises StoreError."""
-    session.budget.spend_tokens(tokens)
+    """Count what an answer has cost in the store, also where it was more than was left. Raises StoreError."""
     keys = [(_key(limit, session), limit.window_s) for limit in session.token_limits]
     spends = tuple(Spend(key, window, float("inf"), tokens) for key, window in keys if key is not None)
     if spends and tokens:
