@@ -44,6 +44,28 @@ hashed() {
             "The first run needs a package index: check the network or your pip settings, then run make again."
 }
 
+# Programs that tests drive: a browser for the console, a voice, a tracer of system calls, Node.js for an SDK.
+test_programs() {
+    local missing=() pair
+    for pair in chromium:chromium espeak-ng:espeak-ng strace:strace node:nodejs npm:npm; do
+        command -v "${pair%%:*}" >/dev/null 2>&1 || missing+=("${pair##*:}")
+    done
+    [ ${#missing[@]} = 0 ] && return
+    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+        fail "The tests need programs that are not here: ${missing[*]}." \
+            "Debian/Ubuntu: sudo apt-get install ${missing[*]}; then run make test again."
+    fi
+    printf 'setup: installing %s (once)\n' "${missing[*]}"
+    local attempt
+    for attempt in 1 2 3 4 5; do
+        apt-get -qq update &&
+            DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" \
+                >/dev/null && return
+        sleep $((attempt * 5))
+    done
+    fail "These packages could not be installed: ${missing[*]}."
+}
+
 case "${1:-}" in
 run)
     make_venv
@@ -53,6 +75,7 @@ run)
     pip_install --no-deps --no-build-isolation --editable .
     ;;
 test)
+    test_programs
     printf 'setup: installing the test tools (once)\n'
     hashed -r requirements/test.txt
     hashed --no-deps -r requirements/test-data.txt
