@@ -10,6 +10,7 @@ from gerbang.ports import Store
 from gerbang.runtime.switches import SWITCH_RUN
 from gerbang.server.console.events import Line, line_of
 from gerbang.server.console.runs import own
+from gerbang.server.console.turns import Turns
 from gerbang.server.console.visit import Page, Visit
 from gerbang.server.operation import short, whole
 from gerbang.server.problems import not_found
@@ -45,6 +46,7 @@ class Search:
         self.chains: list[Chain] = []
         self.runs = 0
         self.events = 0
+        self.turns = Turns()
 
     def takes(self, row: EventRow) -> bool:
         """Tell whether an event is asked for."""
@@ -98,6 +100,7 @@ async def _look(store: Store, run: RunRow, search: Search) -> None:
     walk = _Walk(run.run_id, run)
     async for row in store.stream(run.run_id):
         walk.add(row)
+        await search.turns.step()
         search.events += 1
         if len(search.hits) < _HITS and search.takes(row):
             search.hits.append(line_of(row))
@@ -120,6 +123,7 @@ async def _one(visit: Visit, asked: dict[str, Any]) -> Reply:
     following: int | None = None
     async for row in visit.store.stream(run_id):
         walk.add(row)
+        await search.turns.step()
         if row.seq <= after or not search.takes(row):
             continue
         if len(lines) < _PAGE:

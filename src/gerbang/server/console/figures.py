@@ -9,6 +9,7 @@ from msgspec import Struct
 from gerbang.ports import Store
 from gerbang.server.console.charts import Chart, bars
 from gerbang.server.console.instants import when
+from gerbang.server.console.turns import Turns
 from gerbang.server.console.visit import Page, Visit
 from gerbang.server.replies import Reply
 from gerbang.values.record import EventRow
@@ -101,6 +102,7 @@ async def gathered(store: Store, tenant: str, now: float, seconds: float) -> Fig
     """Return the figures of the tenant's newest runs within the last `seconds`."""
     figures = Figures(now - seconds, seconds)
     before: str | None = None
+    turns = Turns()
     while True:
         rows = await store.runs(limit=_RUNS, tenant=tenant, before=before)
         for run in rows:
@@ -112,6 +114,7 @@ async def gathered(store: Store, tenant: str, now: float, seconds: float) -> Fig
             async for event in store.stream(run.run_id):
                 figures.events += 1
                 figures.add(event)
+                await turns.step()
         if len(rows) < _RUNS:
             return figures
 

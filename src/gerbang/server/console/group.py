@@ -97,13 +97,8 @@ class _Console:
         elif visit.session is None:
             visit.session = visit.sessions.begin(visit.caller.key_id if visit.known else "", visit.now)
             value = visit.sessions.text(visit.session)
-            visit.cookies.append(set_cookie(COOKIE, value, secure=is_secure(visit)))
+            visit.cookies.append(set_cookie(COOKIE, value, secure=visit.secure))
         return await page.work(visit)
-
-
-def is_secure(visit: Visit) -> bool:
-    """Tell whether the browser came by TLS."""
-    return bool(visit.exchange.scope["scheme"] == "https")
 
 
 def _choose_language(visit: Visit) -> None:
@@ -115,7 +110,7 @@ def _choose_language(visit: Visit) -> None:
                 visit.lang = lang_of(value)
             except ValueError:
                 return
-            visit.cookies.append(set_cookie(_LANG, value, secure=is_secure(visit), seconds=_YEAR_S))
+            visit.cookies.append(set_cookie(_LANG, value, secure=visit.secure, seconds=_YEAR_S))
 
 
 def _admit(visit: Visit, right: str) -> Reply | None:

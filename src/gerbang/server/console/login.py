@@ -49,8 +49,7 @@ async def sign_in(visit: Visit) -> Reply:
     if visit.session is not None:
         visit.sessions.end(visit.session, visit.now)
     session = visit.sessions.begin(caller.key_id, visit.now)
-    secure = bool(exchange.scope["scheme"] == "https")
-    visit.cookies.append(set_cookie(COOKIE, visit.sessions.text(session), secure=secure))
+    visit.cookies.append(set_cookie(COOKIE, visit.sessions.text(session), secure=visit.secure))
     return pages.moved(place)
 
 
@@ -58,8 +57,7 @@ async def sign_out(visit: Visit) -> Reply:
     """End the session."""
     if visit.session is not None:
         visit.sessions.end(visit.session, visit.now)
-    secure = bool(visit.exchange.scope["scheme"] == "https")
-    visit.cookies.append(set_cookie(COOKIE, "", secure=secure, seconds=0))
+    visit.cookies.append(set_cookie(COOKIE, "", secure=visit.secure, seconds=0))
     return pages.moved("/console/login")
 
 

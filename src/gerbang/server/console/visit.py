@@ -79,6 +79,11 @@ class Visit:
         """Tell whether this person looks after the whole server, not one tenant only."""
         return self.caller.may("admin") or not self.caller.authenticated
 
+    @property
+    def secure(self) -> bool:
+        """Tell whether the browser came by TLS."""
+        return bool(self.exchange.scope["scheme"] == "https")
+
     def said(self, key: str, **fields: Any) -> str:
         """Return a text of the table."""
         return text(self.lang, key, **fields)
