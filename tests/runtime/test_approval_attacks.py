@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -526,3 +527,14 @@ def test_withdrawn(url: str) -> None:
 
     run(work())
     assert bank.effects.log == []
+
+
+def test_an_edited_call_that_was_cut_off_goes_on_as_it_was_edited(durable: str, tmp_path: Path) -> None:
+    log = tmp_path / "effects"
+    child = [sys.executable, str(HERE / "child_edited.py"), durable, str(log)]
+    assert subprocess.run([*child, "die"], timeout=60).returncode == -signal.SIGKILL
+    again = subprocess.run([*child, "go"], timeout=60, capture_output=True, text=True)
+    assert again.stdout == "ok sent to al\n"
+    first, second = log.read_text().splitlines()
+    assert first == second  # the same call under the same key, and nobody else's mail
+    assert first.startswith("al ")

@@ -305,3 +305,32 @@ def test_a_refusal_is_remembered_after_a_restart(durable: str) -> None:
             assert len(await gate.store.approvals()) == 2
 
     run(work())
+
+
+def test_what_is_hidden_is_not_in_a_preview_either() -> None:
+    @g.tool(name="mail.send.v1", risk="external_communication")
+    async def tell(to: str, text: str) -> str:
+        """Tell somebody something."""
+        return text
+
+    @tell.preview
+    def shown(to: str, text: str) -> str:
+        return f"tell {to}: {text}"
+
+    async def work() -> None:
+        call = ("mail.send.v1", {"to": "eve", "text": "the heron flies at nine"})
+        async with g.Gateway(tools=[tell], policy=policy({"redact": ["text"]})) as gate:
+            would = await gate.dry_run(*call)
+            assert "heron" not in would.preview
+            waiting = await gate.call(*call, run_id="r")
+            row = await gate.store.approval(waiting.approval_id or "")
+            assert row is not None
+            assert "heron" not in row.preview
+        async with g.Gateway(tools=[tell], policy=policy()) as gate:
+            assert "It would: tell eve: the heron flies at nine" in (await gate.dry_run(*call)).preview
+            waiting = await gate.call(*call, run_id="r")
+            row = await gate.store.approval(waiting.approval_id or "")
+            assert row is not None
+            assert "It would: tell eve: the heron flies at nine" in row.preview
+
+    run(work())

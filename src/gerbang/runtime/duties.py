@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from gerbang.approval.votes import NO_DUTIES, Duties
 from gerbang.policy.obligations import Obligation, read_obligations
 from gerbang.runtime.ticket import Ticket
+from gerbang.values import Decision
 
 
 def duties_of(obligations: Iterable[str]) -> Duties:
@@ -35,6 +36,11 @@ def redacted(ticket: Ticket, duties: Duties) -> None:
     if not duties.redact <= contract.sensitive:
         hidden = replace(contract, sensitive=contract.sensitive | duties.redact)
         ticket.call = replace(ticket.call, contract=hidden)
+
+
+def not_honoured(decision: Decision) -> Decision:
+    """Return the denial that a decision becomes whose obligations nobody knows."""
+    return replace(decision, decision="deny", reasons=("POLICY_ERROR", *decision.reasons))
 
 
 def _values(found: Sequence[Obligation], name: str) -> tuple[str, ...]:

@@ -17,11 +17,11 @@ from gerbang.runtime import refusals
 from gerbang.runtime.admission import Admission
 from gerbang.runtime.approvals import Approvals
 from gerbang.runtime.dispatch import Dispatch, Stopped
-from gerbang.runtime.duties import duties_of, redacted
+from gerbang.runtime.duties import duties_of, not_honoured, redacted
 from gerbang.runtime.events import Decided, DryRun
+from gerbang.runtime.looking import Looking
 from gerbang.runtime.lost import Lost
 from gerbang.runtime.present import show_error
-from gerbang.runtime.preview import preview, visible
 from gerbang.runtime.records import Records
 from gerbang.runtime.requests import arguments_of
 from gerbang.runtime.resolutions import Resolutions
@@ -53,6 +53,7 @@ class Gate:
         self._store = store
         self._approvals = approvals
         approvals.render = dispatch.preview
+        self._looking = Looking(admission, dispatch)
         self._clock = clock
         self._records = records
         self._resolutions = Resolutions(records, clock)
@@ -122,24 +123,7 @@ class Gate:
 
     async def dry_run(self, session: RunSession, proposal: Proposal) -> DryRun:
         """Say what would happen to the proposal, looking up what is needed. Runs and records nothing."""
-        admitted = await self.admission.admit(session, proposal, None)
-        if isinstance(admitted, Refusal):
-            decision = admitted.decision or Decision(
-                "deny", (admitted.error.error_code,), None, self.admission.version
-            )
-            return DryRun(decision, admitted.error)
-        try:
-            redacted(admitted, duties_of(admitted.decision.obligations))
-        except PolicyError:  # a call would be refused for the same
-            reasons = ("POLICY_ERROR", *admitted.decision.reasons)
-            unknown = replace(admitted.decision, decision="deny", reasons=reasons)
-            return DryRun(unknown, refusals.denied(unknown))
-        return DryRun(admitted.decision, None, await self._preview(admitted))
-
-    async def _preview(self, ticket: Ticket) -> str:
-        own = await self._dispatcher.preview(ticket.call)
-        text = preview(ticket.call.contract, ticket.call.arguments, ticket.decision)
-        return text if own is None else f"{text}\nIt would: {visible(own)}"
+        return await self._looking.dry_run(session, proposal)
 
     async def _obliged(self, session: RunSession, ticket: Ticket) -> Result | None:
         """See to the duties that come with a decision. A result: the call is answered by it."""
@@ -147,7 +131,7 @@ class Gate:
         try:
             duties = duties_of(decision.obligations)
         except PolicyError:  # what nobody knows cannot be honoured
-            unknown = replace(decision, decision="deny", reasons=("POLICY_ERROR", *decision.reasons))
+            unknown = not_honoured(decision)
             return await self._refuse(session, proposal, refusals.denied(unknown), decision=unknown)
         redacted(ticket, duties)
         if decision.decision != "allow":
@@ -156,7 +140,7 @@ class Gate:
             self._approvals.told(session, ticket, duties)
         if not duties.dry_run:
             return None
-        text = await self._preview(ticket)
+        text = await self._looking.preview(ticket)
         result = Result(
             status="ok",
             tool=ticket.call.contract.name,

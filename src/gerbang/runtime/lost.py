@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from gerbang.approval.grant import authorise
 from gerbang.ledger.retry import after_crash
@@ -13,10 +14,11 @@ from gerbang.runtime.approvals import Approvals
 from gerbang.runtime.probing import fate_from, probe_proposal
 from gerbang.runtime.process import is_gone
 from gerbang.runtime.records import Records
+from gerbang.runtime.requests import arguments_of
 from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import read_stored
-from gerbang.runtime.ticket import Ticket
+from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.runtime.writing import TakenOver
 from gerbang.values import Result
 from gerbang.values.record import CallRow, CallState
@@ -79,6 +81,7 @@ class Lost:
 
     async def settle(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:
         """Give a call that was cut off its result: made again, found out about, or left uncertain."""
+        ticket = _as_sent(ticket, row)
         step = after_crash(ticket.call.contract)
         if step == "retry":
             return await self._again(session, ticket, row, over=row)
@@ -110,6 +113,7 @@ class Lost:
         row = await self._store.call(ticket.key)
         if probe is None or row is None or row.state != CallState.UNCERTAIN:
             return unsure
+        ticket = _as_sent(ticket, row)
         await self._drop_probes(session, row)
         answer = await self._gate.call(session, probe_proposal(session, ticket, probe, row))
         fate = fate_from(probe, answer)
@@ -156,6 +160,10 @@ class Lost:
         if row.approval_id is not None:
             approval = await self._store.approval(row.approval_id)
             approved = None if approval is None else approval.binding
+            now = await self._gate.admission.again(session, ticket)
+            if isinstance(now, Refusal):
+                return await self._gate.refuse(session, ticket, now.error)
+            ticket = now.of(now.call, replace(now.decision, decision="ask"))
         grant = authorise(
             ticket.call,
             ticket.decision,
@@ -167,6 +175,14 @@ class Lost:
         if grant is None:
             return await self._gate.refuse(session, ticket, refusals.stale())
         return await self._gate.send(session, ticket, grant, over)
+
+
+def _as_sent(ticket: Ticket, row: CallRow) -> Ticket:
+    """Return the ticket of a call with the arguments that were sent: a person may have changed them."""
+    if row.approval_id is None or row.arguments == ticket.call.canonical:
+        return ticket
+    call = replace(ticket.call, arguments=arguments_of(row.arguments), canonical=row.arguments)
+    return ticket.of(call, ticket.decision)
 
 
 def _answered(row: CallRow) -> bool:
