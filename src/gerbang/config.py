@@ -33,6 +33,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     window in tokens, `result_max_chars` characters; the other limits count.
     `api_key_secret` names the secret that holds the key of a model server; it is never the key itself.
 
+    `seal` is where the keys are that prompts, arguments and results are sealed with in the store.
     `retention_days` is the age from which `gerbang audit prune` erases the payloads of runs.
 
     `contracts` is a file or folder of tool contracts; with `pin_contracts` each has to be approved before
@@ -54,6 +55,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pin_contracts: bool | None = None
     policy: str | None = None
     secrets: str = "env:"
+    seal: str | None = None
     api_key_secret: str | None = None
     context: Positive | None = None
     max_steps: Positive | None = None

@@ -258,3 +258,24 @@ def test_without_a_store_there_is_nothing_to_check(tmp_path: Path) -> None:
         ran = gerbang(*command, "--store", "sqlite:none.db", cwd=tmp_path)
         assert (ran.code, "Nothing is recorded" in ran.err) == (2, True), command
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sealed_store_on_the_command_line(tmp_path: Path) -> None:
+    made = gerbang("audit", "seal-key", "file:seal.keys", "--json", cwd=tmp_path)
+    assert (made.code, oct((tmp_path / "seal.keys").stat().st_mode & 0o777)) == (0, "0o600")
+    env = {"GERBANG_SEAL": "file:seal.keys"}
+    call = ("call", "calculate", '{"expression": "271828 + 1"}', "--store", "sqlite:s.db")
+    assert gerbang(*call, cwd=tmp_path, env=env).out == "271829\n"
+    raw = b"".join(path.read_bytes() for path in tmp_path.glob("s.db*"))
+    assert b"271828" not in raw
+    assert b"271829" not in raw
+    shown = gerbang("runs", "list", "--store", "sqlite:s.db", "--json", cwd=tmp_path, env=env)
+    assert (shown.code, len(shown.json)) == (0, 1)
+    assert "salt" not in shown.json[0]
+    exported = gerbang("audit", "export", "--store", "sqlite:s.db", cwd=tmp_path, env=env)
+    assert "271828" in exported.out
+    refused = gerbang("runs", "list", "--store", "sqlite:s.db", cwd=tmp_path)
+    assert (refused.code, "GERBANG_SEAL" in refused.err) == (1, True)
+    assert gerbang("audit", "seal-key", "file:seal.keys", cwd=tmp_path).code == 0
+    assert gerbang(*call, cwd=tmp_path, env=env).code == 0
+    assert gerbang("audit", "verify", "--store", "sqlite:s.db", cwd=tmp_path, env=env).code == 0

@@ -22,7 +22,7 @@ def with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
         )
 
     async def opened() -> T:
-        store = open_store(street.store_url(settings, create=False))
+        store = open_store(street.store_url(settings, create=False), seal=settings.seal)
         await store.open()
         try:
             return await work(store)

@@ -55,6 +55,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "audit erase": ("gerbang audit erase run_6b5d --reason 'asked for by the customer'",),
     "audit prune": ("gerbang audit prune --days 90",),
+    "audit seal-key": ("gerbang audit seal-key file:/etc/gerbang/seal.keys",),
     "replay": ("gerbang replay run_6b5d --policy rules.yaml",),
     "approvals list": ("gerbang approvals list", "gerbang approvals list --json"),
     "approvals show": ("gerbang approvals show apr_81dc8d4a292489645fec",),

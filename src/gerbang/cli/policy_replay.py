@@ -61,7 +61,7 @@ def replay(
 
 
 async def _runs(settings: Settings, run_id: str | None, limit: int) -> list[list[Recorded]]:
-    store = open_store(street.store_url(settings, create=False))
+    store = open_store(street.store_url(settings, create=False), seal=settings.seal)
     await store.open()
     try:
         if run_id is not None:

@@ -115,7 +115,7 @@ def _read(settings: Settings, read: Callable[[Store], Awaitable[T]]) -> T | None
         return None
 
     async def work() -> T:
-        store = open_store(street.store_url(settings, create=False))
+        store = open_store(street.store_url(settings, create=False), seal=settings.seal)
         await store.open()
         try:
             return await read(store)

@@ -168,7 +168,7 @@ def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str]) 
 
     return Service(
         settings=bounds,
-        store=open_store(street.store_url(settings, create=True)),
+        store=open_store(street.store_url(settings, create=True), seal=settings.seal),
         authenticator=KeyFile(keys),
         gateway=gateway,
         agent=None if model is None else agent,

@@ -80,7 +80,8 @@ class Gateway(Controls):
     `max_risk` hides every tool of a larger blast radius from every run. `lease_s`: after so many seconds
     another process may go on with a run whose process has died. A request for approval and its grant stand
     for `approval_s` seconds. `files` is the folder that file arguments are inside of (the current one): an
-    approval is tied to what such files hold.
+    approval is tied to what such files hold. `seal` is where the keys are that prompts, arguments and results
+    are sealed with in the store: `file:PATH` (`gerbang audit seal-key`).
     Raises ContractError, PolicyError or ConfigError at once, StoreError when it is entered.
     """
 
@@ -101,6 +102,7 @@ class Gateway(Controls):
         hours: WorkingHours | None = None,
         max_risk: str | RiskClass | None = None,
         lease_s: float = TTL_S,
+        seal: str | None = None,
         approval_s: float = LASTS_S,
         files: "str | Path | FileReader | None" = None,
     ) -> None:
@@ -109,7 +111,7 @@ class Gateway(Controls):
         self._toolbox = Toolbox(tools, self.secrets, pool)
         self._max_risk = None if max_risk is None else read_risk(max_risk)
         self.clock: Clock = clock or SystemClock()
-        self.store: Store = open_store(store, self.clock)
+        self.store: Store = open_store(store, self.clock, seal)
         self.policy: PolicyPort = policy_of(policy)
         self._approver = read_approver(approver, self.secrets)
         self._approval_s = read_seconds("approval_s", approval_s)

@@ -52,13 +52,15 @@ def propose(
     )
 
 
-def open_store(store: "str | Store", clock: Clock) -> Store:
-    """Return the store of an address, which goes by `clock`, or the one given."""
-    if not isinstance(store, str):
+def open_store(store: "str | Store", clock: Clock, seal: str | None = None) -> Store:
+    """Return the store of an address, which goes by `clock`, or the one given. `seal`: see `Gateway`."""
+    if not isinstance(store, str) and seal is None:
         return store
     from gerbang.adapters import stores
 
-    return stores.open_store(store, clock)
+    if isinstance(store, str):
+        return stores.open_store(store, clock, seal)
+    return stores.sealed_by(store, str(seal))
 
 
 def open_secrets(secrets: "str | Secrets") -> Secrets:

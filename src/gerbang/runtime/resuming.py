@@ -19,8 +19,8 @@ from gerbang.runtime import refusals
 from gerbang.runtime.bodies import step_name
 from gerbang.runtime.kept import OPENING, KeptAnswer, KeptCall, Opening, read_answer, read_opening
 from gerbang.runtime.listening import listen
-from gerbang.runtime.records import read_stored
 from gerbang.runtime.session import RunMemory, RunSession
+from gerbang.runtime.stored import read_stored
 from gerbang.taint.label import trust_of
 from gerbang.taint.provenance import field_names
 from gerbang.values import Contract, Proposal, RiskClass

@@ -11,7 +11,7 @@ from gerbang.errors import ConfigError
 from gerbang.limits import MAX_CODE_TEXT
 from gerbang.ports import Clock, Store
 
-__all__ = ["MemoryStore", "open_store", "shown_address"]
+__all__ = ["MemoryStore", "open_store", "sealed_by", "shown_address"]
 
 _HOW: Final = (
     "Write `sqlite:PATH`, such as `sqlite:gerbang.db`, "
@@ -19,14 +19,30 @@ _HOW: Final = (
 )
 
 
-def open_store(url: str, clock: Clock | None = None) -> Store:
+def open_store(url: str, clock: Clock | None = None, seal: str | None = None) -> Store:
     """Return the store at an address, not yet opened.
+
+    `seal` is where the keys are that its working state is sealed with: `file:PATH`.
 
     `memory:`, `sqlite:PATH` (`~` is the home folder), or `postgresql://…` with the parameters of libpq.
     Leases and limits go by `clock`, the machine's when None; on PostgreSQL by the server's.
 
     Raises ConfigError for anything else, with what to write instead.
     """
+    if seal is not None:
+        return sealed_by(_opened(url, clock), seal)
+    return _opened(url, clock)
+
+
+def sealed_by(store: Store, seal: str) -> Store:
+    """Return a store in front of which values are sealed with the keys at an address. Raises ConfigError."""
+    from gerbang.adapters.stores.seal_keys import open_sealer
+    from gerbang.adapters.stores.sealed import SealedStore
+
+    return SealedStore(store, open_sealer(seal))
+
+
+def _opened(url: str, clock: Clock | None) -> Store:
     if url == "memory:":
         return MemoryStore(clock)
     scheme, colon, path = url.partition(":")

@@ -6,6 +6,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from gerbang.adapters.stores.checks import Checks, Nowhere, asks, only_stops, span_of, window
+from gerbang.adapters.stores.seal_mark import NAME, check_mark
 from gerbang.adapters.stores.store_clock import MICRO, StoreClock
 from gerbang.adapters.stores.switches import Switches
 from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_row, renewed_call, renewed_run
@@ -86,6 +87,7 @@ class MemoryStore(Switches):
 
     async def open(self) -> None:
         """Make it usable again after `close`; what was recorded is still there."""
+        check_mark(self._pins.get(NAME), self.unsealing)
         self._closed = False
 
     async def close(self) -> None:

@@ -175,6 +175,7 @@ GET_ALL_HEADS: Final = (
 GET_APPROVAL: Final = f"SELECT {_APPROVAL} FROM gerbang.approvals WHERE approval_id = %s"  # noqa: S608
 GET_PINS: Final = 'SELECT name, digest, "by", at FROM gerbang.pins'
 GET_SPENT: Final = "SELECT began, amount FROM gerbang.spends WHERE key = %s AND span = %s"
+GET_SEAL: Final = "SELECT digest FROM gerbang.pins WHERE name = %s"
 GET_META: Final = "SELECT value FROM gerbang.meta WHERE name = %s"
 
 

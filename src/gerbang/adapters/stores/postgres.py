@@ -19,6 +19,7 @@ from gerbang.adapters.stores.pg_connection import Address, Connection
 from gerbang.adapters.stores.pg_fault import is_lost, translate
 from gerbang.adapters.stores.pg_group import PgGroup
 from gerbang.adapters.stores.prepared import Prepared
+from gerbang.adapters.stores.seal_mark import NAME, check_mark
 from gerbang.adapters.stores.switches import Switches
 from gerbang.adapters.stores.writer import Writer
 from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_row
@@ -79,6 +80,8 @@ class PostgresStore(Switches):
             try:
                 with contextlib.closing(self._address.connect()) as connection:
                     self._key = pg_open.prepare(connection, self._address.shown)
+                    mark = connection.execute(statements.GET_SEAL, (NAME,)).fetchone()
+                    check_mark(mark and mark[0], self.unsealing)
                     pg_open.forget_old_writers(connection)
             except psycopg.Error as fault:
                 raise self._translated(fault) from fault

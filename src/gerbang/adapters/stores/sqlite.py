@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from gerbang.adapters.stores import statements
 from gerbang.adapters.stores.checks import asks, span_of, window
 from gerbang.adapters.stores.prepared import Prepared
+from gerbang.adapters.stores.seal_mark import NAME, check_mark
 from gerbang.adapters.stores.sqlite_checks import CLOCK
 from gerbang.adapters.stores.sqlite_fault import translate
 from gerbang.adapters.stores.sqlite_file import open_reader, open_writer
@@ -80,6 +81,8 @@ class SqliteStore(Switches):
             connection = open_writer(self._path, self._timeout_s)
             try:
                 (self._key,) = connection.execute(statements.GET_KEY).fetchone()
+                mark = connection.execute(statements.GET_SEAL, (NAME,)).fetchone()
+                check_mark(mark and mark[0], self.unsealing)
                 self._reader = open_reader(self._path, self._timeout_s)
             except BaseException:
                 connection.close()

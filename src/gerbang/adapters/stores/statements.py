@@ -61,6 +61,7 @@ GET_ALL_HEADS: Final = (
     "AND e.seq = (SELECT max(seq) FROM events WHERE run = c.run) WHERE c.run > ? ORDER BY c.run LIMIT ?"
 )
 GET_APPROVAL: Final = f"SELECT {_columns(ApprovalRow)} FROM approvals WHERE approval_id = ?"  # noqa: S608
+GET_SEAL: Final = "SELECT digest FROM pins WHERE name = ?"
 GET_KEY: Final = "SELECT value FROM meta WHERE name = 'secret_key'"
 
 

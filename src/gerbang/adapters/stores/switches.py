@@ -6,7 +6,12 @@ from gerbang.values.record import Batch, Committed, EventRow, Hold, Kill, Lease,
 
 
 class Switches:
-    """Kill switches, leases and pins by way of `commit`, and events one by one by way of `events`."""
+    """Kill switches, leases and pins by way of `commit`, and events one by one by way of `events`.
+
+    `unsealing` is set by who opens what a sealed store gives; without it such a store is not opened.
+    """
+
+    unsealing = False
 
     async def commit(self, batch: Batch) -> Committed:
         """Write a batch."""
