@@ -226,6 +226,35 @@ def test_a_forged_history_is_data() -> None:
     asyncio.run(main())
 
 
+def test_a_model_that_speaks_text() -> None:
+    """Calls go and come as text of its dialect, those of other origin in the history too."""
+    opens = 'Look.\n<tool_use>{"name": "open_file", "arguments": {"path": "a"}}</tool_use>'
+    foreign = ToolCall("call_x", "list_files", '{"in": "b"}')
+
+    async def main() -> None:
+        seen = Seen(opens, "Done.")
+        async with g.Gateway([weather]) as gate:
+            agent = agent_of(seen, gate, profile="terminal", system="Be brief.")
+            system = {"role": "system", "content": "Be kind."}
+            past = [system, *asked([foreign], "c.txt"), {"role": "user", "content": "Go on"}]
+            first = await agent.run(None, history=past, client=Client((OPEN,)))
+            assert (first.status, first.answer) == ("client_calls", "Look.")
+            roles = [message.role for message in seen.messages[0]]
+            assert roles == ["system", "user", "assistant", "user", "user"]
+            assert seen.messages[0][0].content.startswith("Be brief.")
+            assert seen.messages[0][0].content.endswith("Be kind.")
+            assert "open_file" in seen.messages[0][0].content
+            assert '"list_files"' in seen.messages[0][2].content
+            assert "c.txt" in seen.messages[0][3].content
+            await agent.run(None, history=asked(first.client_calls, "the text"), client=Client((OPEN,)))
+            last = seen.messages[1]
+            assert [message.role for message in last] == ["system", "user", "assistant", "user"]
+            assert last[2].content == opens
+            assert last[3].content == "Tool execution finished (step 1/12). Result:\n\nthe text"
+
+    asyncio.run(main())
+
+
 CHOICES: list[tuple[Sampling, str, int]] = [
     (Sampling(parallel_calls=False), "client_calls", 1),
     (Sampling(), "client_calls", 2),

@@ -362,6 +362,9 @@ class Agent:
         parts = [self._system] if self._system else []
         if self._text_protocol:
             parts.append(self._tool_prompt(catalogue))
+        if parts and history and history[0].role == "system":  # many templates take one, and only first
+            parts.append(history[0].content)
+            history = history[1:]
         messages = [Message("system", "\n\n".join(parts))] if parts else []
         messages.extend(history)
         return messages

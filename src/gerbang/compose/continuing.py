@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from gerbang import parse
 from gerbang.audit.redact import redact
 from gerbang.limits import RESULT_MAX_CHARS
 from gerbang.loop.profile import Profile
@@ -55,10 +56,28 @@ async def continued(
             place += 1
         known = await _known(store, session, message) if place - len(answers) - 1 in newest else None
         if known is None:
-            out += [message, *answers]
+            out += (
+                _as_text(message, answers, settings, session.lang)
+                if settings.text_protocol
+                else [message, *answers]
+            )
         else:
             out += _put_back(*known, answers, settings, session.lang)
     return out
+
+
+def _as_text(message: Message, answers: list[Message], settings: RunSettings, lang: str) -> list[Message]:
+    """Return calls and results of another origin in the text that the model speaks."""
+    calls = [(call.name, parse.arguments_from_json(call.arguments)[0] or {}) for call in message.tool_calls]
+    try:
+        said = parse.render([{"name": name, "arguments": given} for name, given in calls], settings.dialect)
+    except parse.RenderError:  # a format that cannot carry them, or reads only
+        said = ", ".join(name for name, _ in calls)
+    results = [KeptResult(one.tool_call_id or "", one.name or "", one.content) for one in answers]
+    return [
+        Message("assistant", f"{message.content}\n{said}".strip()),
+        *(told(results, settings, 1, lang) if results else ()),
+    ]
 
 
 def last_results(messages: Sequence[Message]) -> list[str]:
