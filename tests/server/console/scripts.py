@@ -25,7 +25,7 @@ SCRIPT: dict[str, Any] = {
         HOSTILE,
     ],
     "door": [[("door.open.v1", {"door": "north", "code": "swordfish"})], "It is open."],
-    "wait": [[("print.page.v1", {"page": 1}), HOLD], "One page is printed."],
+    "wait": [[("print.page.v1", {"page": 1})], ["One page ", HOLD, "is printed."]],
 }
 
 

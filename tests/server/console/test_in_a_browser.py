@@ -145,6 +145,8 @@ def test_a_timeline_goes_on_while_the_run_does() -> None:
             await asyncio.wait_for(model.holding.wait(), 20)
             await at.open(f"/console/run?id={run['run_id']}")
             before = await at.page.locator("#timeline > li").count()
+            await at.page.locator("#run-said pre").filter(has_text="One page").wait_for()
+            assert await axe(at.page) == []
             await at.page.evaluate("window.same = true")
             model.released.set()
             await at.page.get_by_text("The run is over.").wait_for()
@@ -156,6 +158,7 @@ def test_a_timeline_goes_on_while_the_run_does() -> None:
             numbers = await at.page.locator("#timeline .seq").all_inner_texts()
             assert numbers == [str(number) for number in range(1, len(kinds) + 1)]
             assert "printed 1" in await at.page.inner_text("#run-calls")
+            assert await at.page.locator("#run-said pre").count() == 0
             assert await at.page.evaluate("window.same") is True, "the page was not loaded again"
             assert await axe(at.page) == []
             assert at.complaints == []

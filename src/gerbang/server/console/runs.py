@@ -2,10 +2,13 @@
 
 from typing import Any, Final
 
+import msgspec
+
 from gerbang.server.console import pages
 from gerbang.server.console.cards import LONG, contract_of, hidden_of, is_long
 from gerbang.server.console.events import CallView, Line, calls_of, line_of
 from gerbang.server.console.visit import Page, Visit
+from gerbang.server.live import LiveRun
 from gerbang.server.operation import short, whole
 from gerbang.server.problems import not_found, problem
 from gerbang.server.replies import Reply
@@ -15,6 +18,8 @@ from gerbang.values.record import ERASED, RunRow, RunState
 _PAGE: Final = 30
 _MAX_EVENTS: Final = 500
 """Events of one answer; a longer timeline goes on by itself."""
+_MAX_NOTES: Final = 500
+_MAX_SAID: Final = 4_000
 STATES: Final = tuple(str(state) for state in RunState)
 FOLLOWED: Final = WORKING | {RunState.PENDING_APPROVAL}
 """States in which more may happen, so that the page asks again."""
@@ -138,9 +143,21 @@ def _live(visit: Visit, run: RunRow) -> dict[str, Any]:
     return {
         "erased": run.salt == ERASED,
         "driven": driven,
+        "saying": _saying(live) if live is not None and driven else "",
         "follow": driven or run.state in FOLLOWED,
         "can_resume": waits and visit.service.runs.can_resume(visit.service.toolsets.of(visit.tenant)),
     }
+
+
+def _saying(live: LiveRun) -> str:
+    """Return the end of what the model has said since its last call."""
+    said: list[str] = []
+    for note in reversed(live.since(max(0, live.last_seq - _MAX_NOTES))):
+        if note.kind == "tool_call":
+            break
+        if note.kind == "assistant_delta":
+            said.append(str(msgspec.json.decode(note.text).get("text", "")))
+    return "".join(reversed(said))[-_MAX_SAID:]
 
 
 def _state(value: str) -> str:

@@ -167,6 +167,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "user": ("User", "Pengguna"),
     "model": ("Model", "Model"),
     "answer": ("Answer", "Jawaban"),
+    "saying": ("What the model is saying", "Yang sedang dikatakan model"),
     "live": ("live", "langsung"),
     "calls": ("Calls", "Panggilan"),
     "no_calls": ("No call was proposed yet.", "Belum ada panggilan yang diusulkan."),
