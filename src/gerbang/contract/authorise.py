@@ -1,7 +1,9 @@
 """Layer 3 of validation: may this actor make this call? Scopes, classes of data, tenants."""
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import unquote
 
 from gerbang.values import CallError, Contract, Principal
 from gerbang.values.sentences import field, said
@@ -11,6 +13,8 @@ CLEARANCE: Final[Mapping[str, frozenset[str]]] = {
     "restricted": frozenset({"data:restricted"}),
 }
 """Scopes of which an actor needs one for a tool that hands out data of the class."""
+_PARTS: Final = frozenset("/:#|\\")
+_DECODINGS: Final = 4
 
 
 def named_resources(contract: Contract, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -28,7 +32,7 @@ def owner_of(contract: Contract, argument: str, name: str, principal: Principal)
     if prefix is None:
         return None
     own = prefix.replace("{tenant}", principal.tenant)
-    if name.startswith(own) and not _climbs(name):
+    if name.startswith(own) and _ends(own, name) and not _climbs(name):
         return principal.tenant
     return "another"
 
@@ -66,6 +70,22 @@ def authorised(
     return None
 
 
+def _ends(own: str, name: str) -> bool:
+    """Tell whether the prefix ends where it seems to: `acme` is no prefix of what `acme2` has."""
+    return len(own) == len(name) or not own[-1:].isalnum() or name[len(own)] in _PARTS
+
+
 def _climbs(name: str) -> bool:
-    """Tell whether a name could lead out of its prefix once something resolves it as a path."""
-    return ".." in name.replace("\\", "/").split("/")
+    """Tell whether a name could lead out of its prefix once something resolves it as a path.
+
+    That something may decode it first, more than once, or take letters that look like dots for dots.
+    """
+    for _ in range(_DECODINGS):
+        plain = unicodedata.normalize("NFKC", name).replace("\\", "/")
+        if "\0" in plain or any(part.partition(";")[0].strip() == ".." for part in plain.split("/")):
+            return True
+        decoded = unquote(name)
+        if decoded == name:
+            return False
+        name = decoded
+    return True

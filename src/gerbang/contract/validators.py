@@ -158,15 +158,16 @@ def _evidence(options: Options, facts: SemanticFacts) -> Iterator[Finding]:
     ids = given if isinstance(given, list) else [] if given is None else [given]
     tools = options.get("from")
     known = {
-        word
+        word: seen.call_id
         for seen in facts.seen
         if tools is None or seen.tool in tools
         for word in (seen.call_id, seen.event_id)
+        if word
     }
-    unknown = [str(item)[:80] for item in ids if item not in known]
+    unknown = [str(item)[:80] for item in ids if not isinstance(item, str) or item not in known]
     if unknown:
         yield _found("NO_EVIDENCE", (name,), "no_call", names=", ".join(unknown[:5]))
-    elif len(set(map(str, ids))) < options.get("min", 1):
+    elif len({known[item] for item in ids}) < options.get("min", 1):  # each call counts once
         yield _found("NO_EVIDENCE", (name,), "no_reason", name=name)
 
 

@@ -119,6 +119,12 @@ class History:
                 if number > tally.last_ok:
                     tally.last_ok = number
 
+    def take_back(self, number: int, tool: ToolFacts) -> None:
+        """Remember that the call of that number never was sent: it is not counted as one that began."""
+        self.note_finished(number, tool, "error")
+        for key in tool.keys:
+            self.tallies[key].started -= 1
+
     def tally(self, key: str) -> Tally:
         """Return the counts of a key: `tool:NAME`, `under:PREFIX`, `class:CLASS`, `group:NAME` and so on."""
         return self.tallies.get(key, NONE)

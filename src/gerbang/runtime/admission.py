@@ -6,7 +6,7 @@ nothing of the kind and are admitted without waiting.
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from gerbang.contract.authorise import authorised, named_resources, owner_of
 from gerbang.contract.catalogue import Entry
@@ -17,19 +17,17 @@ from gerbang.ledger.keys import Fingerprints, caller_key, natural_key, runtime_k
 from gerbang.policy.floors import floored
 from gerbang.policy.input import (
     NO_BUDGET,
-    ArgumentTaint,
     BudgetFacts,
     PolicyInput,
-    Provenance,
     ResourceFacts,
 )
 from gerbang.ports import Clock, Policy
 from gerbang.runtime import refusals
+from gerbang.runtime.listening import sources
 from gerbang.runtime.lookups import Lookups, Recorded, Unknown
 from gerbang.runtime.plan import Plan, Plans
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Refusal, Ticket
-from gerbang.taint.provenance import of_arguments
 from gerbang.values import CallError, Decision, Proposal, ValidCall
 
 _VERDICTS = frozenset({"allow", "ask", "deny"})
@@ -178,6 +176,21 @@ class Admission:
             fresh, await self._decide_async(document) if self._waits else self._decide(document)
         )
 
+    async def settled(self, session: RunSession, ticket: Ticket) -> Refusal | None:
+        """Decide once more when calls of the run began since the decision: they count for this one too.
+
+        To be asked just before the call itself begins. The ticket's decision may have become `ask`.
+        """
+        while ticket.past != session.memory.history.total:
+            document = self._document(session, ticket, ticket.found)
+            decision = await self._decide_async(document) if self._waits else self._decide(document)
+            if decision.decision == "deny":
+                ticket.decision = decision
+                return Refusal(refusals.denied(decision), decision)
+            if decision.decision == "ask" and ticket.decision.decision == "allow":
+                ticket.decision = decision
+        return None
+
     # layer 1
 
     def _checked(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal:
@@ -274,6 +287,7 @@ class Admission:
     def _document(self, session: RunSession, ticket: Ticket, found: Found | None) -> PolicyInput:
         call, plan, budget, memory = ticket.call, ticket.plan, session.budget, session.memory
         contract, proposal, now = call.contract, call.proposal, self._clock.now()
+        ticket.past = memory.history.total
         return PolicyInput(
             tool=contract.name,
             risk=contract.risk,
@@ -302,7 +316,7 @@ class Admission:
                 plan.info.defined_by != "request",
             ),
             history=memory.history,
-            taint=_NOTHING if not self.asks_taint else _sources(session, ticket),
+            taint=_NOTHING if not self.asks_taint else sources(session.memory, ticket),
             budget=NO_BUDGET if not self._asks_budget else _budget(session, self._clock.monotonic()),
         )
 
@@ -358,15 +372,6 @@ def _resources(session: RunSession, ticket: Ticket, found: Found | None) -> tupl
         )
         for argument, kind, name in named_resources(contract, ticket.call.arguments)
     )
-
-
-def _sources(session: RunSession, ticket: Ticket) -> dict[str, ArgumentTaint]:
-    control = ticket.call.contract.control
-    found = of_arguments(session.memory.known, ticket.call.arguments, ticket.plan.fields)
-    return {
-        name: ArgumentTaint(cast(Provenance, source.provenance), source.tools, source.trust, name in control)
-        for name, source in found.items()
-    }
 
 
 def _budget(session: RunSession, now: float) -> BudgetFacts:

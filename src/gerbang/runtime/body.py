@@ -62,6 +62,8 @@ class Body:
             waited = run(send, None)
         except StopIteration as done:  # it never had to wait
             return done.value
+        except asyncio.CancelledError:  # nothing was waited for: nobody outside can have sent it
+            raise CancelledInside from None
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - only a task gets here
         self._task, self._before = task, task.cancelling()

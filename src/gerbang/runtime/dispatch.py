@@ -27,10 +27,11 @@ from gerbang.values.record import CallRow, RunState
 
 
 class Stopped(Struct, frozen=True, gc=False):
-    """Nothing ran: why, or the row of the call that holds the key."""
+    """Nothing ran: why, or the row of the call that holds the key, or that a person is to be asked now."""
 
     error: CallError | None = None
     taken: CallRow | None = None
+    asks: bool = False
 
 
 class Dispatch:
@@ -85,6 +86,11 @@ class Dispatch:
         open_circuit = self._breakers.refused(ticket.call.contract, began)
         if open_circuit is not None:
             return Stopped(open_circuit)
+        if ticket.past != session.memory.history.total:
+            allowed = ticket.decision.decision == "allow"
+            refusal = await self._admission.settled(session, ticket)
+            if refusal is not None or (allowed and ticket.decision.decision == "ask"):
+                return Stopped(None if refusal is None else refusal.error, asks=refusal is None)
         started = clock.now()
         attempt = grant.attempt if over is None else max(grant.attempt, over.attempt + 1)
         row, committed = await self._records.dispatched(session, ticket, attempt, started, verdict, over)

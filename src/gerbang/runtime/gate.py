@@ -254,6 +254,8 @@ class Gate:
         assert isinstance(result, Stopped)  # noqa: S101 - the other one
         if result.taken is not None:
             return await self._settled(session, ticket, result.taken)
+        if result.asks:
+            return await self._ask(session, ticket, None)
         assert result.error is not None  # noqa: S101 - stopped for a reason
         return await self._refuse(session, ticket.call.proposal, result.error, ticket, verdict)
 

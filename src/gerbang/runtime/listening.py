@@ -1,13 +1,16 @@
 """What a run learns of the origin of values: from what the user wrote, and from what came back."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, cast
 
+from gerbang.policy.input import ArgumentTaint, Provenance
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.ticket import Ticket
 from gerbang.taint.label import trust_of
+from gerbang.taint.provenance import of_arguments
 from gerbang.values import CallError, Contract, Message, Outcome
 from gerbang.values.failure import OWN_WORDS
+from gerbang.values.record import CallRow
 
 _CLIENT: Final = "client"
 
@@ -31,6 +34,23 @@ def learn(session: RunSession, ticket: Ticket, outcome: Outcome) -> None:
     session.memory.known.hear(
         call.contract.name, trust_of(call.contract.risk), told, call.arguments, ticket.plan.fields
     )
+
+
+def sources(memory: RunMemory, ticket: Ticket) -> dict[str, ArgumentTaint]:
+    """Return where the values of a call's arguments came from, for policy."""
+    control = ticket.call.contract.control
+    found = of_arguments(memory.known, ticket.call.arguments, ticket.plan.fields)
+    return {
+        name: ArgumentTaint(cast(Provenance, source.provenance), source.tools, source.trust, name in control)
+        for name, source in found.items()
+    }
+
+
+def read_again(session: RunSession, ticket: Ticket, row: CallRow) -> None:
+    """Remember a call that another run made and whose result this run was given: it knows what it says."""
+    if row.run_id != session.run_id:
+        facts, history = ticket.plan.info, session.memory.history
+        history.note_finished(history.note_started(facts, row.step_id), facts, "ok")
 
 
 def speaks_of_outside(contract: Contract, error: CallError) -> bool:

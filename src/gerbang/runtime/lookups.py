@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from gerbang.runtime.body import Body
+from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.threads import SyncPool, TooManyLate
 from gerbang.values import Principal
 from gerbang.values.canonical import NotCanonical, canonical, digest
@@ -51,6 +53,7 @@ class Lookups:
         self.owners = dict(owners)
         self.facts = dict(facts)
         self._pool = pool
+        self._deadlines = Deadlines()
 
     async def ask(
         self,
@@ -64,15 +67,11 @@ class Lookups:
         function = table.get(name)
         if function is None:
             raise Unknown(name)
-        try:
-            async with asyncio.timeout(seconds):
-                if inspect.iscoroutinefunction(function):
-                    answer = await function(subject, principal)
-                else:
-                    answer = await self._in_thread(lambda: function(subject, principal))
-                    if inspect.isawaitable(answer):
-                        answer = await answer
-        except Exception:  # somebody else's code may raise anything; its text may hold a secret
+        try:  # driven as a tool is: what swallows its cancellation is left behind
+            answer = await Body(self._answer(function, subject, principal), self._deadlines, seconds)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException:  # somebody else's code may raise anything; its text may hold a secret
             raise Unknown(name) from None
         return answer, _recorded(name, subject, answer)
 
@@ -87,9 +86,17 @@ class Lookups:
             answer = function(subject, principal)
             if inspect.isawaitable(answer):
                 answer = _at_once(answer)
-        except Exception:  # as above
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # as above; nobody can have cancelled what does not wait
             raise Unknown(name) from None
         return answer, _recorded(name, subject, answer)
+
+    async def _answer(self, function: Lookup, subject: dict[str, Any], principal: Principal) -> Any:
+        if inspect.iscoroutinefunction(function):
+            return await function(subject, principal)
+        answer = await self._in_thread(lambda: function(subject, principal))
+        return await answer if inspect.isawaitable(answer) else answer
 
     async def _in_thread(self, function: Callable[[], Any]) -> Any:
         try:

@@ -25,7 +25,7 @@ from gerbang.runtime.bodies import (
 )
 from gerbang.runtime.executor import Execution
 from gerbang.runtime.intent import intent
-from gerbang.runtime.listening import learn, speaks_of_outside
+from gerbang.runtime.listening import learn, read_again, speaks_of_outside
 from gerbang.runtime.output import Output
 from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
@@ -122,6 +122,8 @@ class Records:
         if ticket.plan.limits or ticket.plan.rate is not None:
             batch.takes, batch.spends = draws(ticket.plan, session.principal, session.run_id)
         batch.events.append(intent("call.dispatched", session, ticket, row, verdict, self._process))
+        if self._history:  # before anything is waited for: a sibling that is decided on meanwhile counts it
+            ticket.number = session.memory.history.note_started(ticket.plan.info, row.step_id)
         try:
             if self._store.immediate:
                 committed = await self._store.commit(batch)
@@ -130,19 +132,27 @@ class Records:
         except asyncio.CancelledError:
             if session.carry is None:
                 await self._never_sent(session, ticket, row)
+            else:
+                self._not_begun(session, ticket)
             raise
         except StoreError:
+            self._not_begun(session, ticket)
             session.give_back(batch)
             raise
         if committed.written:
             session.memory.row = None
-            if self._history:
-                ticket.number = session.memory.history.note_started(ticket.plan.info, row.step_id)
         else:
+            self._not_begun(session, ticket)
             session.give_back(batch)
             if committed.stale is not None:  # the approval was used: by this very call, perhaps
                 committed = await holder_of(self._store, ticket.key, committed)
         return row, committed
+
+    @staticmethod
+    def _not_begun(session: RunSession, ticket: "Ticket") -> None:
+        number, ticket.number = ticket.number, 0
+        if number:
+            session.memory.history.take_back(number, ticket.plan.info)
 
     def restored(self, session: RunSession, proposal: Proposal, row: CallRow) -> Result:
         """Return the result of a call that is over, as its row tells it. Records nothing."""
@@ -406,4 +416,8 @@ class Records:
             for_model=shown,
             decision=ticket.decision,
         )
+        if self._history:
+            read_again(session, ticket, row)
+        if self._taint:
+            learn(session, ticket, outcome)
         return await self.ending(session, batch, result)

@@ -16,10 +16,10 @@ class Ticket:
     """A valid call on its way through the gate, with the names it goes by in the store.
 
     `decision` is set when policy has decided; `found` is what had to be looked up for it, None for nothing;
-    `number` its place in the run's history once it runs.
+    `number` its place in the run's history once it runs, `past` how many calls policy has seen in that.
     """
 
-    __slots__ = ("call", "decision", "entry", "fingerprint", "found", "key", "number", "plan")
+    __slots__ = ("call", "decision", "entry", "fingerprint", "found", "key", "number", "past", "plan")
 
     def __init__(self, call: ValidCall, entry: Entry, plan: "Plan", key: str, mark: str) -> None:
         self.call = call
@@ -29,12 +29,12 @@ class Ticket:
         self.fingerprint = mark
         self.decision: Decision
         self.found: Found | None = None
-        self.number = 0
+        self.number = self.past = 0
 
     def of(self, call: ValidCall, decision: Decision, fingerprint: str | None = None) -> "Ticket":
         """Return the ticket for another form of the same call."""
         ticket = Ticket(call, self.entry, self.plan, self.key, fingerprint or self.fingerprint)
-        ticket.decision, ticket.found = decision, self.found
+        ticket.decision, ticket.found, ticket.past = decision, self.found, self.past
         return ticket
 
 
