@@ -1,5 +1,6 @@
 """What holds for every command: help with examples that are right, --json, no colours, a clean Ctrl-C."""
 
+import importlib
 import re
 import shlex
 import signal
@@ -10,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.main import get_command
 
+from gerbang.cli.app import COMMANDS as LISTED
 from gerbang.cli.app import build, run
 from gerbang.cli.texts import speak
 from tests.cli.terminal import PROGRAM, environment
@@ -26,6 +29,15 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
 
 
 COMMANDS = dict(leaves(get_command(build())))
+
+
+def test_the_list_of_commands_names_every_one_and_its_module() -> None:
+    assert set(get_command(build()).commands) == set(LISTED)  # type: ignore[attr-defined]
+    for name, (module, _) in LISTED.items():
+        app = typer.Typer()
+        importlib.import_module(f"gerbang.cli.{module}").register(app)
+        app.command("another")(lambda: None)  # typer has no group of one
+        assert name in get_command(app).commands  # type: ignore[attr-defined]
 
 
 def examples(command: Any) -> list[str]:
@@ -81,6 +93,12 @@ QUICK = [
     ["kill", "tool:a.b.v1", "--reason", "drill"],
     ["kills"],
     ["revive", "tool:a.b.v1"],
+    ["audit", "verify"],
+    ["audit", "checkpoint"],
+    ["audit", "export"],
+    ["audit", "erase", "nothing", "--reason", "asked"],
+    ["audit", "prune", "--days", "30"],
+    ["replay", "nothing"],
     ["secrets", "list"],
     ["secrets", "rm", "NOTHING"],
     ["config", "show"],

@@ -1,28 +1,13 @@
 """The command line as a whole: which commands there are, and how the process ends."""
 
+import importlib
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Final
 
 import typer
 
 from gerbang import __version__
-from gerbang.cli import (
-    approvals,
-    audit,
-    call,
-    chat,
-    config,
-    demo,
-    keys,
-    kill,
-    parse,
-    policy,
-    replay,
-    runs,
-    secrets,
-    serve,
-    tools,
-)
 from gerbang.cli.examples import show_examples
 from gerbang.cli.exits import Exit, report
 
@@ -33,8 +18,58 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "chat": ("chat", "Ask once, or talk."),
+    "call": ("call", "Call one tool through the gate and print what came back."),
+    "demo": ("demo", "Answer three requests on a sample workspace, step by step."),
+    "tools": ("tools", "List and show tools."),
+    "policy": ("policy", "Try out, explain, lint and replay policies."),
+    "runs": ("runs", "List runs, show their timelines, go on with them."),
+    "approvals": ("approvals", "List and decide requests for approval."),
+    "kill": ("kill", "Stop calls at once, in every process."),
+    "revive": ("kill", "Turn a switch off again."),
+    "kills": ("kill", "List the switches that are on."),
+    "audit": ("audit", "Check the audit chains, sign checkpoints, export, erase payloads."),
+    "replay": ("replay", "Take a run's proposals through the gate again; nothing is executed."),
+    "secrets": ("secrets", "Set, list and remove the secrets that tools use."),
+    "config": ("config", "Show the settings."),
+    "serve": ("serve", "Serve HTTP, WebSocket and event streams before one gateway."),
+    "keys": ("keys", "Make, list and revoke the keys of the server."),
+    "parse": ("parse", "Read a model's answer and print its events."),
+}
+"""The commands, each with its module here and its line in the list. A module is loaded when it is wanted."""
+
+
 def build() -> typer.Typer:
     """Return the application with all its commands."""
+    app = _bare()
+    for module in dict.fromkeys(module for module, _ in COMMANDS.values()):
+        _load(app, module)
+    return app
+
+
+def _load(app: typer.Typer, module: str) -> None:
+    importlib.import_module(f"gerbang.cli.{module}").register(app)
+    show_examples(app)
+
+
+def _for(arguments: list[str]) -> typer.Typer:
+    """Return the application with the one command that is called, else with all their names."""
+    app = _bare()
+    called = arguments[0] if arguments else ""
+    if called in COMMANDS:
+        _load(app, COMMANDS[called][0])
+    else:
+        for name, (_, line) in COMMANDS.items():
+            app.command(name, help=line)(_nothing)
+    return app
+
+
+def _nothing() -> None:
+    """Stand for a command in the list of them."""
+
+
+def _bare() -> typer.Typer:
     app = typer.Typer(
         name="gerbang",
         help="Gerbang stands between a language model and everything it could change or leak.",
@@ -45,25 +80,6 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    for module in (
-        chat,
-        call,
-        demo,
-        tools,
-        policy,
-        runs,
-        approvals,
-        kill,
-        audit,
-        replay,
-        secrets,
-        config,
-        parse,
-        serve,
-        keys,
-    ):
-        module.register(app)
-    show_examples(app)
     return app
 
 
@@ -86,7 +102,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code. Never raises, and never prints a stack trace."""
     try:
-        code = build()(arguments, prog_name="gerbang", standalone_mode=False)
+        code = _for(arguments)(arguments, prog_name="gerbang", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         show = getattr(error, "show", None)  # errors of usage show the command's usage line as well

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import sys
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Final
 
 import typer
 
-from gerbang import Agent
-from gerbang.cli import options, street
+import gerbang as g
+from gerbang.cli import options, speaking, street
 from gerbang.cli.exits import Exit, for_status
 from gerbang.cli.narrate import Narrator, event_json, run_json
 from gerbang.cli.prompt_line import PromptLine
@@ -19,7 +20,7 @@ from gerbang.cli.standard_input import checked_argument, read_all
 from gerbang.cli.texts import say
 from gerbang.config import Settings
 from gerbang.errors import GerbangError, UsageError
-from gerbang.runtime.events import AnswerDelta, Finished, RunResult, ToolCalled
+from gerbang.runtime.events import AgentEvent, AnswerDelta, Finished, RunResult, ToolCalled
 from gerbang.values.message import Message
 
 _MAX_PROMPT_BYTES: Final = 1_048_576
@@ -52,6 +53,8 @@ def chat(
         bool, typer.Option("--lines", help="Each line of standard input is a request of one conversation.")
     ] = False,
     pending: options.Pending = False,
+    speak: speaking.Speak = False,
+    speak_file: speaking.SpeakFile = None,
     config: options.Config = None,
     json: options.Json = False,
 ) -> int:
@@ -70,14 +73,19 @@ def chat(
         store=store,
         max_steps=max_steps,
     )
+    voice = speaking.voice(speak, speak_file, chosen.lang, Screen.standard())
     texts = _each_line(prompt) if lines else _given(prompt)
-    if texts is not None:
-        return run_interruptible(
-            _ask(chosen, texts, python or [], as_json=json, stream=stream, pending=pending)
-        )
-    if json:
-        raise UsageError(say("json_needs_prompt"))
-    return _converse(chosen, python or [], pending=pending)
+    try:
+        if texts is not None:
+            return run_interruptible(
+                _ask(chosen, texts, python or [], as_json=json, stream=stream, pending=pending, voice=voice)
+            )
+        if json:
+            raise UsageError(say("json_needs_prompt"))
+        return _converse(chosen, python or [], pending=pending, voice=voice)
+    finally:
+        if voice is not None:
+            voice.write_file()
 
 
 def _each_line(prompt: str | None) -> list[str]:
@@ -109,6 +117,7 @@ async def _ask(
     as_json: bool,
     stream: bool | None,
     pending: bool,
+    voice: speaking.Voice | None = None,
 ) -> Exit:
     """Answer the requests in order. The exit code is that of the first one that did not end well."""
     screen = Screen.standard()
@@ -123,14 +132,14 @@ async def _ask(
                 result = await _documents(agent, screen, text, history, events=bool(stream))
             else:
                 streaming = sys.stdout.isatty() if stream is None else stream
-                result = await turn(agent, screen, text, history=list(history), stream=streaming)
+                result = await turn(agent, screen, text, history=list(history), stream=streaming, voice=voice)
             codes.append(for_status(result.status))
             _remember(history, text, result)
     return next((code for code in codes if code != Exit.DONE), Exit.DONE)
 
 
 async def _documents(
-    agent: Agent, screen: Screen, text: str, history: list[Message], *, events: bool
+    agent: "g.Agent", screen: Screen, text: str, history: list[Message], *, events: bool
 ) -> RunResult:
     if not events:
         result = await agent.run(text, history=list(history))
@@ -149,21 +158,22 @@ def _remember(history: list[Message], text: str, result: RunResult) -> None:
 
 
 async def turn(
-    agent: Agent,
+    agent: "g.Agent",
     screen: Screen,
     text: str,
     *,
     history: list[Message] | None = None,
     stream: bool = True,
     detailed: bool = False,
+    voice: speaking.Voice | None = None,
 ) -> RunResult:
-    """Run one request, print what happens, and return the run's result.
+    """Run one request, print and say what happens, and return the run's result.
 
     `stream` prints text as the model writes it; otherwise only the answer is printed, at the end.
     """
     narrator = Narrator(screen, detailed=detailed)
     streamed = ""
-    async with screen.spinning():
+    async with screen.spinning(), _spoken(voice) as heard:
         screen.status(say("thinking"))
         async for event in agent.stream(text, history=history or []):
             if isinstance(event, Finished):
@@ -171,10 +181,12 @@ async def turn(
             if isinstance(event, AnswerDelta):
                 streamed += event.text
                 if not stream:
+                    heard(event)
                     continue
             elif isinstance(event, ToolCalled):
                 streamed = ""
             narrator.on(event)
+            heard(event)
     if detailed:
         screen.line(f"{screen.styled(say('answer'), 'bold')} {printable(result.answer.strip())}")
     elif not stream or streamed.strip() != result.answer.strip():
@@ -187,6 +199,16 @@ async def turn(
     return result
 
 
+@contextlib.asynccontextmanager
+async def _spoken(voice: speaking.Voice | None) -> AsyncIterator[Callable[[AgentEvent], None]]:
+    """Give what hears the events of a turn: the voice, or nobody."""
+    if voice is None:
+        yield lambda _: None
+        return
+    async with voice.turn():
+        yield voice.on
+
+
 _ENDINGS: Final = ("max_steps", "budget", "denied", "pending_approval", "cancelled", "model_error")
 
 
@@ -194,7 +216,9 @@ def _because(result: RunResult) -> str:
     return f": {one_line(result.detail, 400)}" if result.detail else ""
 
 
-def _converse(settings: Settings, extra: list[str], *, pending: bool) -> Exit:
+def _converse(
+    settings: Settings, extra: list[str], *, pending: bool, voice: speaking.Voice | None = None
+) -> Exit:
     """Talk until the input ends. One event loop serves all turns; between turns it rests."""
     screen = Screen.standard()
     line = PromptLine()
@@ -202,7 +226,7 @@ def _converse(settings: Settings, extra: list[str], *, pending: bool) -> Exit:
     with asyncio.Runner() as runner:
         stack = contextlib.AsyncExitStack()
 
-        async def open_all() -> Agent:
+        async def open_all() -> "g.Agent":
             opened = street.gateway(settings, screen, extra, pending=pending)
             gate = await stack.enter_async_context(opened)
             return await stack.enter_async_context(street.agent(settings, screen, gate))
@@ -228,17 +252,22 @@ def _converse(settings: Settings, extra: list[str], *, pending: bool) -> Exit:
                 elif command.startswith("/"):
                     screen.note(say("chat_keys"))
                 elif command:
-                    _take_turn(runner, agent, screen, text, history)
+                    _take_turn(runner, agent, screen, text, history, voice)
         finally:
             line.close()
             runner.run(stack.aclose())
 
 
 def _take_turn(
-    runner: asyncio.Runner, agent: Agent, screen: Screen, text: str, history: list[Message]
+    runner: asyncio.Runner,
+    agent: "g.Agent",
+    screen: Screen,
+    text: str,
+    history: list[Message],
+    voice: speaking.Voice | None,
 ) -> None:
     try:
-        result = runner.run(turn(agent, screen, text, history=list(history)))
+        result = runner.run(turn(agent, screen, text, history=list(history), voice=voice))
     except KeyboardInterrupt:
         screen.note("\n" + say("stopped"))
     except GerbangError as error:

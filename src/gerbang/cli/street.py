@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from gerbang import Agent, Gateway, Policy, load_contracts, load_tools
+import gerbang as g
 from gerbang.adapters.models import open_model
 from gerbang.cli.approver import TerminalApprover
 from gerbang.cli.safe_text import one_line
@@ -60,7 +60,7 @@ def contract_tools(settings: Settings) -> list[Any]:
     if settings.contracts is None:
         return []
     _see_current_folder()  # for modules that a file names
-    return load_contracts(Path(settings.contracts).expanduser(), pin=bool(settings.pin_contracts))
+    return g.load_contracts(Path(settings.contracts).expanduser(), pin=bool(settings.pin_contracts))
 
 
 def file_tools(settings: Settings) -> list[Any]:
@@ -68,7 +68,7 @@ def file_tools(settings: Settings) -> list[Any]:
     path = settings.active_tools_file()
     if path is None:
         return []
-    return list(load_tools(path, egress=settings.egress, timeout_s=settings.tool_timeout_secs))
+    return list(g.load_tools(path, egress=settings.egress, timeout_s=settings.tool_timeout_secs))
 
 
 def policy_of(settings: Settings, secrets: Secrets | None = None) -> Any:
@@ -78,8 +78,8 @@ def policy_of(settings: Settings, secrets: Secrets | None = None) -> Any:
     and the operator wrote down the tools of the file.
     """
     if settings.policy is not None:
-        return Policy.open(settings.policy, secrets=secrets)
-    return Policy.shipped("voice") if settings.profile == "voice" else None
+        return g.Policy.open(settings.policy, secrets=secrets)
+    return g.Policy.shipped("voice") if settings.profile == "voice" else None
 
 
 @contextlib.asynccontextmanager
@@ -91,9 +91,9 @@ async def gateway(
     store: str | None = None,
     look: bool = False,
     pending: bool = False,
-) -> AsyncIterator[Gateway]:
-    """Open a gateway by the settings. The person at the terminal approves, where there is one; with
-    `pending` nobody is asked, and what needs approval waits in the store.
+) -> "AsyncIterator[g.Gateway]":
+    """Open a gateway by the settings. The person at the terminal approves, where there is one and the
+    settings name no webhook; with `pending` nobody is asked, and what needs approval waits in the store.
 
     `look` is for commands that only look at tools: they make no workspace.
     """
@@ -108,17 +108,16 @@ async def gateway(
         if policy is not None:
             chosen["policy"] = await stack.enter_async_context(policy)
         yield await stack.enter_async_context(
-            Gateway(
+            g.Gateway(
                 tools=offered,
                 store=store or store_url(settings, create=True),
-                approver=TerminalApprover(screen, later=pending),
-                **chosen,
+                **{"approver": TerminalApprover(screen, later=pending), **settings.approvals(), **chosen},
             )
         )
 
 
 @contextlib.asynccontextmanager
-async def agent(settings: Settings, screen: Screen, gate: Gateway) -> AsyncIterator[Agent]:
+async def agent(settings: Settings, screen: Screen, gate: "g.Gateway") -> "AsyncIterator[g.Agent]":
     """Open the model of the settings, and an agent that uses it behind `gate`."""
     model = open_model(
         settings.model,
@@ -128,7 +127,7 @@ async def agent(settings: Settings, screen: Screen, gate: Gateway) -> AsyncItera
         on_progress=lambda text: screen.status(one_line(text)),
     )
     try:
-        yield Agent(
+        yield g.Agent(
             model,
             gate,
             profile=settings.profile,
