@@ -31,6 +31,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     home folder), `policy` the path of rules, `rego:PATH` or `opa:URL`,
     `secrets` an address of secrets. `deadline_s` is seconds, `context` the model's context
     window in tokens, `result_max_chars` characters; the other limits count.
+    `approver` is the address of a webhook that is told what waits for a person, `approval_s` the seconds
+    that a request for approval stands.
     `api_key_secret` names the secret that holds the key of a model server; it is never the key itself.
 
     `seal` is where the keys are that prompts, arguments and results are sealed with in the store.
@@ -54,6 +56,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     contracts: str | None = None
     pin_contracts: bool | None = None
     policy: str | None = None
+    approver: str | None = None
+    approval_s: Positive | None = None
     secrets: str = "env:"
     seal: str | None = None
     api_key_secret: str | None = None
@@ -71,6 +75,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tool_timeout_secs: Annotated[float, Meta(gt=0, le=86_400)] = 15
     tool_result_max_chars: Positive = 2000
     egress: tuple[str, ...] | None = None
+
+    def approvals(self) -> dict[str, Any]:
+        """Return what was set of approvals, by the names that `Gateway` takes."""
+        chosen = {"approver": self.approver, "approval_s": self.approval_s}
+        return {name: value for name, value in chosen.items() if value is not None}
 
     def limits(self) -> dict[str, Any]:
         """Return the limits of a run that were set, by the names that `Agent` takes."""

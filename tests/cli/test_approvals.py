@@ -4,6 +4,8 @@ import json
 import signal
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -235,3 +237,36 @@ def _dying(place: Path) -> dict[str, str]:
         '    return "waited"\n\n\ntools = [wait]\n'
     )
     return environment(place)
+
+
+def test_a_webhook_of_the_settings_is_told(place: Path) -> None:
+    taken: list[dict[str, Any]] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            length = int(self.headers["Content-Length"])
+            taken.append({**json.loads(self.rfile.read(length)), "mark": self.headers["Gerbang-Signature"]})
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            return
+
+    server = HTTPServer(("127.0.0.1", 0), Hook)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    env = {
+        "GERBANG_APPROVER": f"http://127.0.0.1:{server.server_address[1]}/hook",
+        "GERBANG_APPROVAL_S": "60",
+        "webhook_secret": "not-a-real-secret",
+    }
+    try:
+        ran = gerbang(*CALL[:-1], json.dumps(MAIL), "--json", cwd=place, env=env)
+        assert ran.code == 3, ran.err
+    finally:
+        server.shutdown()
+        server.server_close()
+    (told,) = taken
+    assert told["approval_id"] == ran.json["approval_id"]
+    assert told["mark"].startswith("t=")
+    (row,) = approvals(place, "list", "--json").json
+    assert row["expires_at"] - row["created_at"] == pytest.approx(60)

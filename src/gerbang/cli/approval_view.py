@@ -76,7 +76,7 @@ def lines(screen: Screen, row: ApprovalRow) -> Iterator[str]:
     def line(name: str, text: Any) -> str:
         return f"{screen.styled(f'{name:<12}', 'bold')}{one_line(str(text), 400)}"
 
-    yield line("approval", f"{row.approval_id}  {row.state}")
+    yield line("approval", f"{row.approval_id}  {state_now(row)}")
     yield line("run", row.run_id)
     yield line("for", f"{found.get('asked_for', '?')} of {row.tenant}")
     yield line("asked", f"{when(row.created_at)}, good until {when(row.expires_at)}")
@@ -101,6 +101,12 @@ def lines(screen: Screen, row: ApprovalRow) -> Iterator[str]:
         yield line("", "The change is checked against the tool's contract when the call is made.")
     if row.note:
         yield line("note", row.note)
+
+
+def state_now(row: ApprovalRow) -> str:
+    """Return the state, with a word when its time is over though nobody has noted that yet."""
+    over = row.state in ("pending", "granted") and datetime.datetime.now().timestamp() >= row.expires_at
+    return f"{row.state}, too late" if over else str(row.state)
 
 
 def when(seconds: float) -> str:

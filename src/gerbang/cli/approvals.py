@@ -7,7 +7,7 @@ import typer
 
 from gerbang import Gateway
 from gerbang.cli import options
-from gerbang.cli.approval_view import as_dict, changes_of, lines, when
+from gerbang.cli.approval_view import as_dict, changes_of, lines, state_now, when
 from gerbang.cli.editing import edited_text, editor_of
 from gerbang.cli.exits import Exit
 from gerbang.cli.json_text import read_object
@@ -81,7 +81,7 @@ def list_(
     table = [
         (
             row.approval_id,
-            str(row.state),
+            state_now(row),
             one_line(row.tool, 60),
             row.tenant,
             when(row.expires_at),
