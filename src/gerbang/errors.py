@@ -14,6 +14,7 @@ What is raised is sorted by whose fault it is::
     │   ├── ModelTimeout       no answer within the time allowed
     │   └── ModelProtocol      the server answered something that is not the protocol (HTML, wrong JSON)
     ├── ToolError              raised *by a tool* to tell the model something; its text is shown
+    ├── SpeechError            a sentence could not be spoken; the text of the answer is not touched by it
     └── StoreError             a record could not be written or read; nothing was executed after it
         ├── StoreUnavailable   missing folder, read-only file, disk full, lost connection
         ├── StoreBusy          another process held the lock longer than the time allowed
@@ -101,6 +102,10 @@ class ToolError(GerbangError):
         self.suggested_fix = suggested_fix
         self.effect = effect
         self.retry_after_ms = retry_after_ms
+
+
+class SpeechError(GerbangError):
+    """A sentence could not be spoken. The run and its text go on without."""
 
 
 class StoreError(GerbangError):

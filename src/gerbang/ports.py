@@ -347,3 +347,18 @@ class SecretStore(Secrets, Protocol):
     def remove(self, name: str) -> bool:
         """Remove a value; False when there is none of that name."""
         ...
+
+
+class Speaker(Protocol):
+    """A voice. Sentences come one by one; several may be asked for at the same time."""
+
+    async def say(self, sentence: str) -> bytes:
+        """Return a sentence as a whole WAVE file. Raises SpeechError when there is none.
+
+        Cancelling ends what makes the sound.
+        """
+        ...
+
+    async def play(self, sentence: str) -> None:
+        """Say a sentence on this machine, and return when it has been said. Raises SpeechError."""
+        ...

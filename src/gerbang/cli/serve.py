@@ -33,6 +33,12 @@ AllowedHosts = Annotated[
 AllowedOrigins = Annotated[
     list[str] | None, typer.Option("--allowed-origin", help="A web origin whose pages may call.")
 ]
+Speech = Annotated[
+    str | None,
+    typer.Option(
+        "--speech", metavar="VOICE", help="A voice for clients that ask for sound: espeak: or espeak:VOICE"
+    ),
+]
 Rate = Annotated[float, typer.Option(min=0.001, max=1_000_000, help="Requests a second of one key.")]
 Burst = Annotated[int, typer.Option(min=1, max=1_000_000, help="Requests of one key at once.")]
 Drain = Annotated[float, typer.Option(min=0, max=3_600, help="Seconds that runs get to end after SIGTERM.")]
@@ -63,6 +69,7 @@ def serve(
     tls_key: Annotated[str | None, typer.Option("--tls-key", metavar="FILE")] = None,
     rate: Rate = 200.0,
     burst: Burst = 400,
+    speech: Speech = None,
     drain: Drain = 10.0,
     log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
@@ -99,7 +106,7 @@ def serve(
         burst=burst,
         drain_s=drain,
     )
-    service = _service(chosen, bounds, Path(keys), python or [])
+    service = _service(chosen, bounds, Path(keys), python or [], speech)
     logs.configure(log_level)
     screen = Screen.standard()
 
@@ -126,7 +133,8 @@ def _server_parts() -> tuple[Any, Any, Any]:
     return logs, serving, settings
 
 
-def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str]) -> Any:
+def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str], speech: str | None) -> Any:
+    from gerbang.adapters.speech import open_speaker
     from gerbang.adapters.stores import open_store
     from gerbang.server.keys import KeyFile
     from gerbang.server.service import Service
@@ -140,7 +148,7 @@ def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str]) 
     policy: dict[str, Any] = {} if chosen is None else {"policy": chosen}
 
     def gateway(offered: Sequence[Any], store: Store) -> Gateway:
-        return Gateway(offered, store=store, secrets=kept, **policy)
+        return Gateway(offered, store=store, secrets=kept, **policy, **settings.approvals())
 
     model: Model | None = None
     if bounds.llm:
@@ -178,4 +186,5 @@ def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str]) 
         egress=settings.egress,
         tool_timeout_s=settings.tool_timeout_secs,
         policy=chosen,
+        speaker=None if speech is None else open_speaker(speech, settings.lang),
     )

@@ -8,7 +8,7 @@ from typing import Any
 from gerbang.adapters.tools.http_file import TIMEOUT_S
 from gerbang.compose.agent import Agent
 from gerbang.compose.gateway import Gateway
-from gerbang.ports import Model, Store
+from gerbang.ports import Model, Speaker, Store
 from gerbang.server.identity import Authenticator
 from gerbang.server.limiter import Limiter
 from gerbang.server.metrics import Metrics
@@ -27,7 +27,7 @@ class Service:
     replaces. `gateway` makes a gateway of tools and a store, `agent` an agent of a gateway. `model` is
     closed at the end; None when the model is off. `policy` is closed as well, if one is given. `egress`
     lists the places that posted definitions may reach (None: the one that each names), `tool_timeout_s` is
-    the time of their calls.
+    the time of their calls. `speaker` makes sound for clients that ask for it; None: there is none.
     """
 
     def __init__(
@@ -44,10 +44,12 @@ class Service:
         egress: Sequence[str] | None = None,
         tool_timeout_s: float = TIMEOUT_S,
         policy: Any = None,
+        speaker: Speaker | None = None,
     ) -> None:
         self.settings = settings
         self.authenticator = authenticator
         self.model = model
+        self.speaker = speaker
         self.egress = egress
         self.tool_timeout_s = tool_timeout_s
         self.metrics = Metrics()

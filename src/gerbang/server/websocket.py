@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import msgspec
@@ -18,11 +19,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from gerbang.server.app_scope import caller_of, service_of
 from gerbang.server.identity import Caller
-from gerbang.server.live import Behind, LiveRun
+from gerbang.server.live import Behind, LiveRun, Note
 from gerbang.server.operation import RouteGroup
 from gerbang.server.problems import Problem
 from gerbang.server.run_history import stored_notes
 from gerbang.server.service import Service
+from gerbang.server.speech import TurnSpeech
 from gerbang.values import Message
 
 _LOG: Final = logging.getLogger("gerbang.server")
@@ -43,6 +45,7 @@ class UserText(Struct, frozen=True, tag="user_text", tag_field="type"):
     conversation: str | None = None
     intent: str | None = None
     purpose: str | None = None
+    audio: Literal["wav"] | None = None
 
 
 class Cancel(Struct, frozen=True, tag="cancel", tag_field="type"):
@@ -87,6 +90,8 @@ class Connection:
         self._own: dict[str, LiveRun] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._all = socket.query_params.get("events") == "all"
+        self._audio = socket.query_params.get("audio") == "wav"
+        self._sending = asyncio.Lock()
         self._turns = 0
         self._closing = False
 
@@ -176,7 +181,10 @@ class Connection:
             return
         self._own[live.run_id] = live
         try:
-            await self._follow(live, 0)
+            if self._audio or message.audio is not None:
+                await self._speak(live)
+            else:
+                await self._follow(live, 0)
         except Behind:
             await self._close(TOO_SLOW, "too slow: come back with resume")
             return
@@ -216,16 +224,39 @@ class Connection:
         for note in notes:
             await self._send(note.text)
 
-    async def _follow(self, live: LiveRun, after: int) -> None:
+    async def _follow(self, live: LiveRun, after: int, heard: Callable[[Note], None] | None = None) -> None:
         async for note in live.follow(after):
+            if heard is not None:
+                heard(note)
             if self._all or note.kind in _ALWAYS:
                 await self._send(note.text)
 
-    async def _send(self, text: bytes) -> None:
-        """Send one message. A client that takes nothing for too long is cut off."""
+    async def _speak(self, live: LiveRun) -> None:
+        """Follow a run and send its sound too: the text never waits for it, the next turn does."""
+        speaker = self._service.speaker
+        if speaker is None:
+            await self._error(
+                "NO_SPEECH", "This server has no voice: start it with --speech.", live.conversation
+            )
+            await self._follow(live, 0)
+            return
+        speech = TurnSpeech(speaker, live, self._send_pair)
         try:
-            async with asyncio.timeout(self._service.settings.send_timeout_s):
+            await self._follow(live, 0, speech.take)
+            await speech.end(cancelled=live.status == "cancelled")
+        finally:
+            await speech.stop()
+
+    async def _send_pair(self, message: dict[str, Any], frame: bytes | None) -> None:
+        await self._send(_ENCODER.encode(message), frame)
+
+    async def _send(self, text: bytes, frame: bytes | None = None) -> None:
+        """Send one message, and a frame right behind it. A client that takes nothing is cut off."""
+        try:
+            async with asyncio.timeout(self._service.settings.send_timeout_s), self._sending:
                 await self._socket.send_text(text.decode())
+                if frame is not None:
+                    await self._socket.send_bytes(frame)
         except TimeoutError:
             await self._close(TOO_SLOW, "too slow: come back with resume")
             raise WebSocketDisconnect(TOO_SLOW) from None
