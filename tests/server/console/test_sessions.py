@@ -1,13 +1,17 @@
 """Who gets in, what a form needs, what tenants see of each other: over real HTTP."""
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import aiohttp
+
 from gerbang.server.keys import KeyFile
 from tests.server.console.browsing import TOOLS, Visitor, visitor
 from tests.server.running import Server, client, key, started
+from tests.server.test_tls import certificate
 
 RIGHTS = ("calls", "runs", "approvals", "audit", "tools")
 MODEL_OFF = ("--model", "none", "--store", "memory:")
@@ -162,6 +166,29 @@ def test_keys_open_the_console_and_revoking_one_closes_it(tmp_path: Path) -> Non
             assert await at.sign_in(ana) == 401
 
     with started(*MODEL_OFF, folder=tmp_path) as server:
+        asyncio.run(main(server))
+
+
+def test_over_tls_cookies_are_for_tls_only(tmp_path: Path) -> None:
+    cert, own = certificate(tmp_path)
+    ana = key(tmp_path, *RIGHTS)
+    trust = ssl.create_default_context(cafile=cert)
+
+    async def main(server: Server) -> None:
+        url = f"https://localhost:{server.port}/console/login"
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session:
+            async with session.get(f"{url}?lang=id") as answer:
+                set_by = answer.headers.getall("Set-Cookie")
+                token = (await answer.text()).split('name="csrf" value="', 1)[1].split('"', 1)[0]
+            form = {"csrf": token, "key": ana}
+            async with session.post(url, data=form, allow_redirects=False) as answer:
+                assert answer.status == 303
+                set_by += answer.headers.getall("Set-Cookie")
+        assert len(set_by) == 3
+        assert all(cookie.endswith("; HttpOnly; SameSite=Strict; Secure") for cookie in set_by)
+
+    files = ("--tls-certificate", cert, "--tls-key", own)
+    with started(*MODEL_OFF, *files, folder=tmp_path) as server:
         asyncio.run(main(server))
 
 
