@@ -538,3 +538,23 @@ def test_an_edited_call_that_was_cut_off_goes_on_as_it_was_edited(durable: str, 
     first, second = log.read_text().splitlines()
     assert first == second  # the same call under the same key, and nobody else's mail
     assert first.startswith("al ")
+
+
+@pytest.mark.parametrize(("decide", "wanted"), [("cancel", "RUN_CANCELLED"), ("refuse", "APPROVER_REFUSED")])
+def test_decided_elsewhere_while_somebody_was_asked(decide: str, wanted: str, url: str) -> None:
+    bank = Bank()
+
+    async def approver(request: g.ApprovalRequest) -> bool:
+        await getattr(made, decide)(request.approval_id, by=BO)
+        return True  # too late
+
+    made = bank.open(url, approver=approver)
+
+    async def work() -> None:
+        async with made as gate:
+            result = await pay(gate)
+            assert code(result) == wanted
+            assert await endings(gate.store, "r") == {result.call_id: 1}
+
+    run(work())
+    assert bank.effects.log == []

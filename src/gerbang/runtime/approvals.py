@@ -154,6 +154,8 @@ class Approvals:
             return Verdict("pending", named, approval, held)
         if approval.state == ApprovalState.GRANTED:
             return granted(ballot, ticket, held, session.lang, self._key)
+        if approval.state == ApprovalState.CANCELLED:  # withdrawn while somebody was being asked
+            return Verdict("refused", named, error=refusals.not_sent())
         row = await self._store.call(ticket.key)  # the one that we know may be of yesterday
         if row is not None and (row.state != CallState.PLANNED or row.approval_id != held.approval_id):
             return Verdict("taken", row=row)

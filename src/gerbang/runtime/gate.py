@@ -190,7 +190,7 @@ class Gate:
             return self._pending(session, ticket, verdict)
         if verdict.state == "refused":
             assert verdict.error is not None  # noqa: S101 - a refusal always says why
-            if verdict.error.error_code != "APPROVAL_STALE":  # which may be asked for anew
+            if verdict.error.error_code not in ("APPROVAL_STALE", "RUN_CANCELLED"):  # may be asked for anew
                 session.budget.refuse_again(ticket.fingerprint, verdict.error)
             return await self._refuse(session, ticket.call.proposal, verdict.error, ticket, verdict)
         return await self._use(session, ticket, verdict)
