@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import gerbang as g
 from gerbang.contract.authorise import owner_of
+from gerbang.errors import ToolError
 from gerbang.testing import memory_store
 from tests.runtime.street import ALLOW_ALL, Effects, code, run, toolbox
 
@@ -150,7 +152,7 @@ def test_one_call_is_one_piece_of_evidence() -> None:
     run(work())
 
 
-THREE = [
+THREE: list[dict[str, Any]] = [
     {
         "id": "three",
         "match": {"history": {"count": {"class": "external_communication", "ge": 3}}, "tool": "mail.send.v1"},
@@ -233,5 +235,71 @@ def test_what_a_run_did_is_known_to_the_next_process(keeps_tool: bool) -> None:
             assert (
                 code(await gate.call("web.get.v1", {"page": "p"}, run_id="a", step_id=2)) == "AFTER_THE_BANK"
             )
+
+    run(work())
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+def test_a_tool_that_changes_its_arguments_changes_no_later_attempt(blocking: bool) -> None:
+    seen: list[Any] = []
+
+    def work_on(items: list[str], deep: dict[str, Any]) -> str:
+        """Read. Returns text."""
+        seen.append((list(items), dict(deep)))
+        items.append("evil")
+        deep["to"] = "evil"
+        raise ToolError(
+            "no", code="CONNECT_FAILED", error_type="transient_network_error", effect="none", recoverable=True
+        )
+
+    async def waiting(items: list[str], deep: dict[str, Any]) -> str:
+        """Read. Returns text."""
+        return work_on(items, deep)
+
+    body: Any = work_on if blocking else waiting
+    tool = g.tool(name="docs.read.v1", risk="read_internal", retry={"max_attempts": 3, "base_ms": 1})(body)
+
+    async def work() -> None:
+        async with g.Gateway(tools=[tool], policy=ALLOW_ALL) as gate:
+            await gate.call("docs.read.v1", {"items": ["a"], "deep": {}})
+        assert seen == [(["a"], {})] * 3
+
+    run(work())
+
+
+@pytest.mark.parametrize("kind", ["deaf", "quits", "changes", "hangs in a thread"])
+def test_whatever_a_previewer_does_a_dry_run_answers(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gerbang.runtime.executor._PREVIEW_S", 0.05)
+    over = threading.Event()
+
+    async def previewed(names: list[str]) -> str:
+        """Say what would happen."""
+        if kind == "quits":
+            raise SystemExit(3)
+        if kind == "changes":
+            names.append("evil")
+            return "nothing"
+        await deaf({}, ACME)
+        return "never"
+
+    def hangs(names: list[str]) -> str:
+        """Say what would happen, far too late."""
+        over.wait()
+        return "late"
+
+    @g.tool(name="docs.write.v1", risk="write_internal")
+    async def write(names: list[str]) -> str:
+        """Write. Returns the names."""
+        return ",".join(names)
+
+    write.previewer = hangs if kind == "hangs in a thread" else previewed
+
+    async def work() -> None:
+        async with g.Gateway(tools=[write], policy=ALLOW_ALL) as gate:
+            dry = await gate.dry_run("docs.write.v1", {"names": ["a"]})
+            assert dry.decision.decision == "allow"
+            assert "evil" not in str(dry.preview)
+            assert (await gate.call("docs.write.v1", {"names": ["a"]})).value == "a"
+        over.set()
 
     run(work())

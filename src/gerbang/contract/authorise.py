@@ -1,9 +1,9 @@
 """Layer 3 of validation: may this actor make this call? Scopes, classes of data, tenants."""
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import unquote
 
 from gerbang.values import CallError, Contract, Principal
 from gerbang.values.sentences import field, said
@@ -15,6 +15,7 @@ CLEARANCE: Final[Mapping[str, frozenset[str]]] = {
 """Scopes of which an actor needs one for a tool that hands out data of the class."""
 _PARTS: Final = frozenset("/:#|\\")
 _DECODINGS: Final = 4
+_ENCODED: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
 def named_resources(contract: Contract, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -70,6 +71,10 @@ def authorised(
     return None
 
 
+def _decoded(match: re.Match[bytes]) -> bytes:
+    return bytes((int(match[1], 16),))
+
+
 def _ends(own: str, name: str) -> bool:
     """Tell whether the prefix ends where it seems to: `acme` is no prefix of what `acme2` has."""
     return len(own) == len(name) or not own[-1:].isalnum() or name[len(own)] in _PARTS
@@ -84,7 +89,7 @@ def _climbs(name: str) -> bool:
         plain = unicodedata.normalize("NFKC", name).replace("\\", "/")
         if "\0" in plain or any(part.partition(";")[0].strip() == ".." for part in plain.split("/")):
             return True
-        decoded = unquote(name)
+        decoded = _ENCODED.sub(_decoded, name.encode("utf-8", "replace")).decode("utf-8", "replace")
         if decoded == name:
             return False
         name = decoded

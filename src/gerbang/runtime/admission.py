@@ -29,6 +29,7 @@ from gerbang.runtime.plan import Plan, Plans
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.values import CallError, Decision, Proposal, ValidCall
+from gerbang.values.canonical import copied
 
 _VERDICTS = frozenset({"allow", "ask", "deny"})
 _NOTHING: Mapping[Any, Any] = {}
@@ -111,7 +112,7 @@ class Admission:
         for name in self._asked(checked.plan):
             try:
                 found.facts[name], recorded = await self._lookups.ask(
-                    self._lookups.facts, name, dict(checked.call.arguments), session.principal
+                    self._lookups.facts, name, copied(checked.call.arguments), session.principal
                 )
                 found.records.append(recorded)
             except Unknown:  # the policy says no to a fact that it needs and has not
@@ -149,7 +150,7 @@ class Admission:
             return Refusal(error)
         for fact in self._asked(checked.plan):
             try:
-                found.facts[fact], _ = asks.ask_now(asks.facts, fact, dict(checked.call.arguments), who)
+                found.facts[fact], _ = asks.ask_now(asks.facts, fact, copied(checked.call.arguments), who)
             except Unknown:
                 continue
         return self._decided(checked, self._decide(self._document(session, checked, found)))
@@ -166,7 +167,7 @@ class Admission:
         for name in self._asked(fresh.plan):
             try:
                 found.facts[name], _ = await self._lookups.ask(
-                    self._lookups.facts, name, dict(fresh.call.arguments), session.principal
+                    self._lookups.facts, name, copied(fresh.call.arguments), session.principal
                 )
             except Unknown:
                 continue
@@ -355,7 +356,8 @@ class Admission:
 
 def _subject(ticket: Ticket, asked: ReadAsked) -> dict[str, Any]:
     arguments = ticket.call.arguments
-    return {name: arguments.get(name) for name in asked.subject}
+    asks: dict[str, Any] = copied({name: arguments.get(name) for name in asked.subject})
+    return asks
 
 
 def _owner(answer: Any) -> str:

@@ -26,6 +26,7 @@ from gerbang.runtime.handing import HANDING
 from gerbang.runtime.output import Output, output_error, read_output
 from gerbang.runtime.threads import SyncPool, TooManyLate
 from gerbang.values import CallError, Contract, Effect, Outcome, ValidCall
+from gerbang.values.canonical import copied
 from gerbang.values.failure import ERROR_TYPES, OWN_WORDS
 from gerbang.values.sentences import said
 from gerbang.values.text import clean_text
@@ -74,7 +75,7 @@ class Executor:
         if tool.blocking:
             return await self._in_thread(tool, authorised, entry, timeout_s, on_late)
         try:
-            coroutine = tool.invoke(call.arguments, authorised.context)
+            coroutine = tool.invoke(_own(call.arguments), authorised.context)
             returned = await Body(coroutine, self._deadlines, timeout_s)
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise
@@ -93,7 +94,7 @@ class Executor:
         self, tool: Tool, authorised: AuthorisedCall, entry: Entry, timeout_s: float, on_late: Late | None
     ) -> Execution:
         """Run a blocking tool. A thread cannot be ended: past its time its result is late."""
-        arguments, read = authorised.call.arguments, authorised.call.contract.risk.is_read
+        arguments, read = _own(authorised.call.arguments), authorised.call.contract.risk.is_read
         try:
             work = self._pool.submit(lambda: tool.invoke_sync(arguments, authorised.context))
         except TooManyLate:
@@ -121,21 +122,28 @@ class Executor:
         function = getattr(self._body(call.contract), "previewer", None)
         if function is None:
             return None
-        arguments = dict(call.arguments)
+        arguments = copied(call.arguments)
         try:
-            async with asyncio.timeout(_PREVIEW_S):
-                if inspect.iscoroutinefunction(function):
-                    said = await function(**arguments)
-                else:
-                    work = self._pool.submit(lambda: function(**arguments))
-                    said = await asyncio.shield(work)
-        except Exception:  # whatever it trips over, the call can still be looked at by its arguments
+            said = await Body(self._said(function, arguments), self._deadlines, _PREVIEW_S)
+            output = read_output(said)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException:  # whatever it trips over, the call can still be looked at by its arguments
             return "The tool could not say what would happen."
-        output = read_output(said)
         if isinstance(output, str):
             return "The tool could not say what would happen."
         text = output.value if isinstance(output.value, str) else output.text.decode()
         return clean_text(redact(text[:_PREVIEW_CHARS]))
+
+    async def _said(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        if inspect.iscoroutinefunction(function):
+            return await function(**arguments)
+        work = self._pool.submit(lambda: function(**arguments))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            self._pool.abandon(work)
+            raise
 
     def late_result(self, work: "asyncio.Future[Any]", entry: Entry) -> Execution | None:
         """Return what abandoned work came to in the end; None when its effect is still not known."""
@@ -157,6 +165,15 @@ class Executor:
         """Let idle threads go."""
         self._deadlines.close()
         self._pool.close()
+
+
+def _own(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments that the tool may change: what was decided on is what a next attempt is made with."""
+    for value in arguments.values():
+        if type(value) is list or type(value) is dict:
+            owned: dict[str, Any] = copied(arguments)
+            return owned
+    return dict(arguments)
 
 
 def _set(settled: "asyncio.Future[None]") -> None:
