@@ -111,6 +111,7 @@ def test_every_setting_can_come_from_the_environment() -> None:
     samples: dict[str, tuple[str, Any]] = {
         "lang": ("id", "id"),
         "deadline_s": ("2.5", 2.5),
+        "secret_bindings": ('{"KEY": {"tools": ["a.b.v1"]}}', {"KEY": {"tools": ("a.b.v1",)}}),
         "tool_timeout_secs": ("2.5", 2.5),
         "egress": (" a.example , 10.0.0.0/8,", ("a.example", "10.0.0.0/8")),
     }

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
-from msgspec import Meta, Struct, ValidationError, convert
+import msgspec
+from msgspec import DecodeError, Meta, Struct, convert
 from msgspec.structs import fields
 
 from gerbang.errors import ConfigError
@@ -36,6 +37,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `api_key_secret` names the secret that holds the key of a model server; it is never the key itself.
 
     `seal` is where the keys are that prompts, arguments and results are sealed with in the store.
+    `secret_bindings` is a table of what each secret is for: names to `tenants`, `users`, `tools`, `origins`.
     `retention_days` is the age from which `gerbang audit prune` erases the payloads of runs.
 
     `contracts` is a file or folder of tool contracts; with `pin_contracts` each has to be approved before
@@ -60,6 +62,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     approval_s: Positive | None = None
     secrets: str = "env:"
     seal: str | None = None
+    secret_bindings: dict[str, dict[str, tuple[str, ...]]] | None = None
     api_key_secret: str | None = None
     context: Positive | None = None
     max_steps: Positive | None = None
@@ -223,9 +226,11 @@ def _checked(name: str, value: Any, source: str) -> Any:
     if choices and value not in choices:
         raise ConfigError(f"The setting {name} {source} is one of: {', '.join(choices)}; not {value!r}.")
     try:
+        if text and name == "secret_bindings":  # a table is JSON there
+            value, text = msgspec.json.decode(value), False
         # Options and variables arrive as text; a file has types of its own, and `strict` holds it to them.
         return convert(value, kind, strict=not text)
-    except ValidationError as error:
+    except DecodeError as error:
         raise ConfigError(f"The setting {name} {source} is wrong: {error}. Give another value.") from None
 
 

@@ -100,6 +100,7 @@ async def gateway(
     chosen: dict[str, Any] = {}
     chosen["secrets"] = kept = opened(settings.secrets)
     chosen["seal"] = None if store else settings.seal
+    chosen["secret_bindings"] = settings.secret_bindings
     offered = [*tools(settings, extra, look=look), *contract_tools(settings), *file_tools(settings)]
     if store is None and any(tool.contract.secrets for tool in offered if hasattr(tool, "contract")):
         kept.unlock()  # a person is asked for the passphrase now, not while a call runs

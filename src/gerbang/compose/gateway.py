@@ -61,6 +61,7 @@ from gerbang.values import (
     RiskClass,
     StepId,
 )
+from gerbang.values.binding import read_bindings
 from gerbang.values.limit import Limit, Limits
 from gerbang.values.record import Batch, RunRow, RunState
 
@@ -81,7 +82,9 @@ class Gateway(Controls):
     another process may go on with a run whose process has died. A request for approval and its grant stand
     for `approval_s` seconds. `files` is the folder that file arguments are inside of (the current one): an
     approval is tied to what such files hold. `seal` is where the keys are that prompts, arguments and results
-    are sealed with in the store: `file:PATH` (`gerbang audit seal-key`).
+    are sealed with in the store: `file:PATH` (`gerbang audit seal-key`). `secret_bindings` say what each
+    secret is for (`gerbang.values.binding.Binding`, or a dict of its fields); a secret that they do not name
+    is then for no tool.
     Raises ContractError, PolicyError or ConfigError at once, StoreError when it is entered.
     """
 
@@ -103,12 +106,15 @@ class Gateway(Controls):
         max_risk: str | RiskClass | None = None,
         lease_s: float = TTL_S,
         seal: str | None = None,
+        secret_bindings: Mapping[str, Any] | None = None,
         approval_s: float = LASTS_S,
         files: "str | Path | FileReader | None" = None,
     ) -> None:
         pool = SyncPool()
         self.secrets: Secrets = open_secrets(secrets)
-        self._toolbox = Toolbox(tools, self.secrets, pool)
+        self._toolbox = Toolbox(
+            tools, self.secrets, pool, None if secret_bindings is None else read_bindings(secret_bindings)
+        )
         self._max_risk = None if max_risk is None else read_risk(max_risk)
         self.clock: Clock = clock or SystemClock()
         self.store: Store = open_store(store, self.clock, seal)

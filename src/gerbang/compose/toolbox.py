@@ -16,6 +16,7 @@ from gerbang.runtime.switches import SWITCH_RUN
 from gerbang.runtime.threads import SyncPool
 from gerbang.runtime.writing import write
 from gerbang.values import Contract
+from gerbang.values.binding import Bindings
 from gerbang.values.record import Batch, Pin
 
 
@@ -34,7 +35,9 @@ class HeldTool(Struct, frozen=True):
 class Toolbox:
     """Contracts and bodies by name. A tool with `pinned` set is not exposed before its digest is approved."""
 
-    def __init__(self, tools: Iterable[Any], secrets: Secrets, pool: SyncPool) -> None:
+    def __init__(
+        self, tools: Iterable[Any], secrets: Secrets, pool: SyncPool, bindings: Bindings | None = None
+    ) -> None:
         self.bodies: dict[str, Tool] = {}
         self.contracts: list[Contract] = []
         self.places: dict[str, str] = {}  # where tools are defined, as policy sees it
@@ -54,7 +57,9 @@ class Toolbox:
             if callable(hook := getattr(tool, "named_files", None)):
                 self.file_hooks[contract.name] = hook
             self.bodies[contract.name] = (
-                GuardedTool(tool, contract, secrets, pool) if contract.secrets else tool
+                GuardedTool(tool, contract, secrets, pool, bindings, _origin(tool))
+                if contract.secrets
+                else tool
             )
             if getattr(tool, "pinned", False):
                 self._pinned[contract.name] = contract
@@ -89,3 +94,10 @@ class Toolbox:
             ),
         )
         await self.read_pins(store)
+
+
+def _origin(tool: Any) -> str | None:
+    """Return the origin that a tool's own definition sends to, None for one that could send anywhere."""
+    place = getattr(getattr(tool, "definition", None), "place", None)
+    origin = getattr(place, "origin", None)
+    return origin if isinstance(origin, str) else None

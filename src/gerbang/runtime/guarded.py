@@ -13,6 +13,7 @@ from gerbang.ports import Secrets, Tool
 from gerbang.runtime.output import read_output
 from gerbang.runtime.threads import SyncPool, TooManyLate
 from gerbang.values import CallContext, Contract
+from gerbang.values.binding import Bindings
 from gerbang.values.call import secret_missing
 from gerbang.values.secret import MIN_SECRET_CHARS
 
@@ -56,12 +57,24 @@ class SecretContext(CallContext, frozen=True, gc=False, kw_only=True):
 class GuardedTool:
     """A tool with its secrets. What it returns or raises leaves here with their values masked.
 
-    The secrets are fetched for each call; when one has no value, the body does not run.
+    The secrets are fetched for each call; when one has no value, the body does not run. `bindings` say what
+    each secret is for: then one that is not named there is for nobody. `origin` is where the tool sends to.
     """
 
-    def __init__(self, tool: Tool, contract: Contract, secrets: Secrets, pool: SyncPool) -> None:
+    def __init__(
+        self,
+        tool: Tool,
+        contract: Contract,
+        secrets: Secrets,
+        pool: SyncPool,
+        bindings: Bindings | None = None,
+        origin: str | None = None,
+    ) -> None:
         self._tool = tool
+        self._contract = contract.name
         self._names = contract.secrets
+        self._bindings = bindings
+        self._origin = origin
         self._secrets = secrets
         self._pool = pool
         self.blocking = tool.blocking
@@ -69,6 +82,7 @@ class GuardedTool:
 
     async def invoke(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
         """Run a coroutine tool. A keyring or a locked file may take its time: it is asked in a thread."""
+        self._check(context)
         vault = await self._fetched()
         masking = _Masking(vault)
         with masking:
@@ -77,11 +91,24 @@ class GuardedTool:
 
     def invoke_sync(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
         """Run a blocking tool. Called in a worker thread."""
+        self._check(context)
         vault = _fetch(self._secrets, self._names)
         masking = _Masking(vault)
         with masking:
             return _masked(self._tool.invoke_sync(arguments, _with(context, vault)), vault)
         raise masking.failure
+
+    def _check(self, context: CallContext) -> None:
+        """Refuse a call that a secret is not bound to, before its value is fetched. Raises ToolError."""
+        if self._bindings is None:
+            return
+        who = context.principal
+        for name in self._names:
+            binding = self._bindings.get(name)
+            if binding is None or not binding.fits(
+                tenant=who.tenant, user=who.user, tool=self._contract, origin=self._origin
+            ):
+                raise _not_bound(name)
 
     async def _fetched(self) -> Vault:
         if getattr(self._secrets, "immediate", False):
@@ -199,6 +226,16 @@ def _no_value(name: str) -> ToolError:
         f"as the environment variable {name}, or with `gerbang secrets set {name}`.",
         "SECRET_MISSING",
         "Tell the user which secret is missing; never ask them for its value.",
+    )
+
+
+def _not_bound(name: str) -> ToolError:
+    return _refused(
+        name,
+        f"The secret {name} is not for this call: it is bound to other tenants, users, tools or origins. "
+        "Nothing was run.",
+        "SECRET_NOT_BOUND",
+        "Tell the user; somebody who runs Gerbang decides what the secret is bound to.",
     )
 
 

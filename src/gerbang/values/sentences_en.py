@@ -206,6 +206,12 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Tell the user that the secret needs another value.",
         "The value of a secret is too short to be kept out of results, so nothing was run.",
     ),
+    "SECRET_NOT_BOUND": Sentence(
+        "The secret {name} is not for this call: it is bound to other tenants, users, tools or origins. "
+        "Nothing was run.",
+        "Tell the user; somebody who runs Gerbang decides what the secret is bound to.",
+        "A secret that the tool needs is not for this call, so nothing was run.",
+    ),
     # policy_denied
     "policy_denied": Sentence(
         "The policy does not allow this call ({reasons}).",

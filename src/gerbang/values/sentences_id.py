@@ -213,6 +213,12 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Beri tahu pengguna bahwa rahasia itu perlu nilai lain.",
         "Sebuah rahasia terlalu pendek untuk disembunyikan dari hasil, jadi tidak ada yang dijalankan.",
     ),
+    "SECRET_NOT_BOUND": Sentence(
+        "Rahasia {name} bukan untuk panggilan ini: ia terikat pada tenant, pengguna, tool, atau asal lain. "
+        "Tidak ada yang dijalankan.",
+        "Beri tahu pengguna; pengelola Gerbang yang menentukan ikatan rahasia itu.",
+        "Rahasia yang diperlukan tool bukan untuk panggilan ini, jadi tidak ada yang dijalankan.",
+    ),
     # policy_denied
     "policy_denied": Sentence(
         "Kebijakan tidak mengizinkan panggilan ini ({reasons}).",
