@@ -505,3 +505,46 @@ def test_text_comes_while_the_model_still_writes() -> None:
             await stream.close()
 
     asyncio.run(main())
+
+
+def test_the_answer_of_a_run_that_waited() -> None:
+    risky: Any = {**OPEN, "function": {**OPEN["function"], "x-gerbang-risk": "write_external"}}
+
+    async def main() -> None:
+        async with scripted(SCRIPT) as (server, _), sdk(server) as opened, client(server) as http:
+            asked: dict[str, Any] = {"model": "gerbang", "messages": user("mail")}
+            mail = await opened.chat.completions.create(**asked)
+            late: dict[str, Any] = {"extra_body": {"gerbang": {"run_id": facts(mail)["run_id"]}}}
+            again = await opened.chat.completions.create(**asked, **late)
+            assert facts(again) == facts(mail)  # nobody has decided yet
+            assert (await http.post(f"/v1/approvals/{facts(mail)['approvals'][0]}/approve"))[0] == 200
+            for streams in (False, True):
+                if streams:
+                    message, _chunks = await streamed(opened, **asked, **late)
+                    assert message["content"] == "Sent."
+                else:
+                    sent = await opened.chat.completions.create(**asked, **late)
+                    assert sent.choices[0].message.content == "Sent."
+                    assert facts(sent)["status"] == "completed"
+
+            asked = {"model": "gerbang", "messages": user("open"), "tools": [risky]}
+            waits = await opened.chat.completions.create(**asked)
+            assert facts(waits)["status"] == "pending_approval"
+            late = {"extra_body": {"gerbang": {"run_id": facts(waits)["run_id"]}}}
+            place = f"/v1/approvals/{facts(waits)['approvals'][0]}"
+            status, _ = await http.post(f"{place}/approve")
+            assert status == 200
+            answer = await opened.chat.completions.create(**asked, **late)
+            calls = read_calls(answer)
+            assert [(call["name"], json.loads(call["arguments"])) for call in calls] == [
+                ("open_file", {"path": "a.txt"})
+            ]
+            done = await opened.chat.completions.create(
+                model="gerbang", messages=[*user("open"), *told(calls, "text")], tools=[risky]
+            )
+            assert done.choices[0].message.content == "The file says so."
+            with pytest.raises(openai.BadRequestError) as unknown:
+                await opened.chat.completions.create(**asked, extra_body={"gerbang": {"run_id": "run_1"}})
+            assert unknown.value.param == "gerbang.run_id"
+
+    asyncio.run(main())

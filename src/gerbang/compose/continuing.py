@@ -9,22 +9,25 @@ store alone, and only from runs of the very user.
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from gerbang import parse
 from gerbang.audit.redact import redact
+from gerbang.contract.client_tools import client_name
 from gerbang.limits import RESULT_MAX_CHARS
 from gerbang.loop.profile import Profile
 from gerbang.ports import Store
-from gerbang.runtime.handing import read_handed_id
-from gerbang.runtime.kept import KeptEnd, KeptResult, read_answer, read_end
+from gerbang.runtime.bodies import step_name
+from gerbang.runtime.handing import handed_id, read_handed_id
+from gerbang.runtime.kept import KeptEnd, KeptResult, read_answer, read_end, read_opening
 from gerbang.runtime.run_settings import RunSettings
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.telling import told
 from gerbang.taint.frame import frame
 from gerbang.taint.label import looks_like_instructions
-from gerbang.values import Message, Taint
-from gerbang.values.record import RunState
+from gerbang.values import Message, Taint, ToolCall
+from gerbang.values.record import RunRow, RunState
 
 _NEWEST: Final = 16
 """So many answers of the conversation, the newest ones, get back what the client does not know."""
@@ -109,6 +112,25 @@ async def _known(store: Store, session: RunSession, message: Message) -> tuple[l
             return None
         said += [*kept.before, kept.message]
     return said, end
+
+
+async def handed_calls(store: Store, row: RunRow) -> tuple[ToolCall, ...]:
+    """Return the calls that a run ended with and that its client has to run. Raises StoreError."""
+    answers = await store.answers(row.run_id)
+    end = read_end(answers[-1].message) if answers else None
+    opening = read_opening(answers[0].message) if answers else None
+    if end is None or opening is None:
+        return ()
+    names = {client_name(tool): tool.name for tool in opening.client_tools}
+    step = step_name(len(answers) - 2)
+    rows = {call.ordinal: call for call in await store.calls(row.run_id) if call.step_id == step}
+    calls = []
+    for place, one in enumerate(end.results):
+        if one.handed and place in rows:
+            given = msgspec.json.decode(rows[place].result)["arguments"]
+            text = msgspec.json.encode(given).decode()
+            calls.append(ToolCall(handed_id(row.run_id, place), names.get(one.tool, one.tool), text))
+    return tuple(calls)
 
 
 def _put_back(

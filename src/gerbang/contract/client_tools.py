@@ -41,6 +41,11 @@ def is_clients(contract: Contract) -> bool:
     return contract.origin == CLIENT
 
 
+def client_name(tool: ClientTool) -> str:
+    """Return the canonical name of a client's tool."""
+    return f"{CLIENT}.{tool.name if tool.name[:1].isalnum() else 'x' + tool.name}"
+
+
 def client_entries(tools: Sequence[ClientTool]) -> tuple[Entry, ...]:
     """Return the tools, compiled. Raises UsageError that names the tool and what is wrong with it."""
     if len(tools) > MAX_CLIENT_TOOLS:
@@ -65,10 +70,9 @@ def _entry(tool: ClientTool) -> Entry:
             f"The risk of the tool {tool.name!r} is {str(tool.risk)[:40]!r}. "
             f"Use one of: {', '.join(RiskClass)}."
         )
-    stem = tool.name if tool.name[0].isalnum() else f"x{tool.name}"
     try:
         contract = make_contract(
-            name=f"{CLIENT}.{stem}",
+            name=client_name(tool),
             risk=tool.risk,
             description=tool.description,
             parameters=tool.parameters,

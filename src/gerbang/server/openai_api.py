@@ -7,22 +7,27 @@ back to the client. Each request is one run, and the client's next request goes 
 import asyncio
 import logging
 import time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.types import Receive, Scope, Send
 
 from gerbang.compose.events import AnswerDelta, Finished, ReasoningSeen, RunResult, ToolCalled
 from gerbang.errors import GerbangError, UsageError
 from gerbang.runtime.driver import TOO_LONG
+from gerbang.server.live import LiveRun
 from gerbang.server.openai_answer import BEAT, Completion, Piece, Said, failure
 from gerbang.server.openai_errors import error_reply, invalid
 from gerbang.server.openai_models import model_named, models_of
 from gerbang.server.openai_request import Chat, client_of, messages_of, read_chat, words_of
 from gerbang.server.openai_schemas import ANSWERS, EXAMPLES, MODEL_ANSWERS, ModelList, ModelView
+from gerbang.server.openai_waited import waited_result
 from gerbang.server.operation import Exchange, Operation, RouteGroup
 from gerbang.server.problems import Problem, internal, of_error, problem
 from gerbang.server.replies import Reply, gone, json_reply
 from gerbang.values import Message
+
+if TYPE_CHECKING:
+    from gerbang.server.service import Service
 
 _LOG: Final = logging.getLogger("gerbang.server")
 _SILENCE_S: Final = 10.0
@@ -32,9 +37,37 @@ _STARTED: Final = int(time.time())
 
 
 async def complete(exchange: Exchange) -> "ChatReply":
-    """Answer a conversation."""
+    """Answer a conversation, or tell the answer of a run that waited."""
     asked = read_chat(exchange)
-    return ChatReply(exchange, asked, messages_of(asked))
+    events: asyncio.Queue[Any] = asyncio.Queue()
+    if asked.gerbang is not None and asked.gerbang.run_id is not None:
+        result = await waited_result(exchange, asked.gerbang.run_id)
+        events.put_nowait(Finished(result))
+        return ChatReply(exchange.service, asked, result.run_id, events, None)
+    live = _start(exchange, asked, messages_of(asked), events)
+    return ChatReply(exchange.service, asked, live.run_id, events, live)
+
+
+def _start(exchange: Exchange, asked: Chat, messages: list[Message], events: asyncio.Queue[Any]) -> LiveRun:
+    service, who = exchange.service, exchange.caller.principal
+    toolset = service.toolsets.of(who.tenant)
+    profile = model_named(asked.model, toolset.agent).profile
+    client, words = client_of(asked), words_of(asked)
+    if toolset.agent is not None:
+        try:
+            toolset.agent.tools_for(client, principal=who, intent=words["intent"])
+        except UsageError as error:
+            raise invalid(str(error), "tool_choice" if "to choose" in str(error) else "tools") from None
+    return service.runs.start(
+        toolset,
+        who,
+        next(message.content for message in reversed(messages) if message.role == "user"),
+        history=messages,
+        client=client,
+        profile=profile,
+        heard=events.put_nowait,
+        **words,
+    )
 
 
 async def models(exchange: Exchange) -> Reply:
@@ -56,34 +89,19 @@ def _view(name: str) -> ModelView:
 class ChatReply:
     """One run, told to its client while it goes on. A client that goes away cancels it."""
 
-    def __init__(self, exchange: Exchange, asked: Chat, messages: list[Message]) -> None:
-        service, who = exchange.service, exchange.caller.principal
-        toolset = service.toolsets.of(who.tenant)
-        profile = model_named(asked.model, toolset.agent).profile
-        client, words = client_of(asked), words_of(asked)
-        if toolset.agent is not None:
-            try:
-                toolset.agent.tools_for(client, principal=who, intent=words["intent"])
-            except UsageError as error:
-                raise invalid(str(error), "tool_choice" if "to choose" in str(error) else "tools") from None
+    def __init__(
+        self, service: "Service", asked: Chat, run_id: str, events: asyncio.Queue[Any], live: LiveRun | None
+    ) -> None:
         self._service = service
         self._streams = asked.stream is True
-        self._events: asyncio.Queue[Any] = asyncio.Queue()
-        self._live = service.runs.start(
-            toolset,
-            who,
-            next(message.content for message in reversed(messages) if message.role == "user"),
-            history=messages,
-            client=client,
-            profile=profile,
-            heard=self._events.put_nowait,
-            **words,
-        )
+        self._run_id = run_id
+        self._events = events
+        self._live = live
         usage = asked.stream_options is not None and asked.stream_options.include_usage is True
-        self._completion = Completion(self._live.run_id, asked.model, usage=usage)
+        self._completion = Completion(run_id, asked.model, usage=usage)
         self._said = Said(last_only=asked.wants_shape)
         self._over = False
-        self._id = (b"x-request-id", self._live.run_id.encode())
+        self._id = (b"x-request-id", run_id.encode())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answer. Raises Problem for a run that fails before anything of it was sent."""
@@ -96,7 +114,7 @@ class ChatReply:
             leaving.cancel()
             answering.cancel()
             await asyncio.wait((answering, leaving))
-            if not self._over:
+            if self._live is not None and not self._over:
                 await self._service.runs.cancel(self._live)
         if not answering.cancelled() and not isinstance(answering.exception(), TimeoutError):
             answering.result()
@@ -181,10 +199,10 @@ class ChatReply:
             return self._ours(of_error(error))
         if isinstance(error, asyncio.CancelledError):
             return self._ours(_cancelled())
-        return self._ours(internal(self._live.run_id))  # the registry has logged what it was
+        return self._ours(internal(self._run_id))  # the registry has logged what it was
 
     def _ours(self, found: Problem) -> Problem:
-        found.extra["run_id"] = self._live.run_id
+        found.extra["run_id"] = self._run_id
         return found
 
 

@@ -80,6 +80,12 @@ class StreamOptions(Struct, frozen=True):
     include_usage: bool | None = None
 
 
+class ChatAsks(Struct, frozen=True):
+    """What only this server knows. `run_id`: tell the answer of this run, which waited for a person."""
+
+    run_id: Name | None = None
+
+
 class Chat(Struct, frozen=True):
     """The body of a request. What stands after `metadata` is known only to be refused."""
 
@@ -100,6 +106,7 @@ class Chat(Struct, frozen=True):
     presence_penalty: Penalty | None = None
     frequency_penalty: Penalty | None = None
     logit_bias: dict[str, float] | None = None
+    gerbang: ChatAsks | None = None
     metadata: dict[str, Any] | None = None
     n: int | None = None
     logprobs: bool | None = None
