@@ -17,7 +17,7 @@ _LINE_MARK: Final = re.compile(
     r"^[ \t]*(?:>[ \t]?|#{1,6}[ \t]+|[-*+•][ \t]+(?:\[[ xX]\][ \t]+)?)+", re.MULTILINE
 )
 _RULE: Final = re.compile(r"^[ \t]*(?:[-*_=][ \t]*){3,}$|^[ \t]*\|?[ \t:|-]*-{2,}[ \t:|-]*$", re.MULTILINE)
-_STRONG: Final = re.compile(r"\*+|~~|(?<![^\W_])_+|_+(?![^\W_])")
+_STRONG: Final = re.compile(r"(?<!\\)(?:\*+|~~|(?<![^\W_])_+|_+(?![^\W_]))")
 _ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _BEFORE_MARK: Final = re.compile(r"\s+([.,;:!?…])")
 _EMPTY_PAIR: Final = re.compile(r"\(\s*\)|\[\s*\]|\"\s*\"|“\s*”")
