@@ -25,6 +25,38 @@ def test_prompt_from_standard_input(place: Path) -> None:
     assert server.requests[0]["messages"][-1] == {"role": "user", "content": "Hello\nthere"}
 
 
+@pytest.mark.parametrize("more", [(), ("-",)])
+def test_each_line_of_standard_input_is_a_request(place: Path, more: tuple[str, ...]) -> None:
+    with serving("First.", "Second.") as server:
+        ran = gerbang("chat", "--lines", *more, "--model", server.address, cwd=place, text="one\n\ntwo\n")
+    assert (ran.code, ran.out) == (0, "First.\nSecond.\n")
+    said = [item["content"] for item in server.requests[1]["messages"] if item["role"] != "system"]
+    assert said == ["one", "First.", "two"]
+
+
+def test_the_exit_code_of_lines_is_that_of_the_first_that_failed(place: Path) -> None:
+    with serving(ASK_MAIL, "Fine.") as server:
+        ran = gerbang(
+            "chat",
+            "--lines",
+            "--json",
+            "--pending",
+            "--model",
+            server.address,
+            *MINE,
+            cwd=place,
+            text="a\nb\n",
+        )
+    assert ran.code == 3
+    assert [line["status"] for line in ran.lines] == ["pending_approval", "completed"]
+
+
+@pytest.mark.parametrize("profile", ["minimal", "terminal", "gateway", "voice"])
+def test_the_embedded_model_answers_in_every_profile(place: Path, profile: str) -> None:
+    ran = gerbang("chat", "What is 25 * 4 + 10?", "--profile", profile, cwd=place)
+    assert (ran.code, ran.out.strip()) == (0, "110")
+
+
 def test_json(place: Path) -> None:
     with serving([("read_file", {"path": "notes.txt"})], "Rice.") as server:
         ran = gerbang("chat", "What to buy?", "--model", server.address, "--json", cwd=place)

@@ -12,7 +12,10 @@ from gerbang.config import Settings, load
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Settings file (TOML).")]
 Store = Annotated[
-    str | None, typer.Option("--store", metavar="URL", help="Where records are kept: sqlite:PATH or memory:")
+    str | None,
+    typer.Option(
+        "--store", metavar="URL", help="Where records are kept: sqlite:PATH, postgresql://… or memory:"
+    ),
 ]
 Model = Annotated[
     str | None,
