@@ -144,6 +144,16 @@ def test_j_and_k_walk_through_the_requests() -> None:
             order = seen[:3]
             assert sorted(order) == ["one", "three", "two"]
             assert seen == [*order, order[2], order[1], order[0], order[0]]
+            await at.page.get_by_role("link", name="Turn the keys off").click()
+            await at.page.get_by_role("link", name="Turn the keys on").wait_for()
+            await at.open("/console/approvals")  # it is remembered
+            await at.page.keyboard.press("j")
+            assert (await at.focused()).startswith("BODY")
+            assert await axe(at.page) == []
+            await at.page.get_by_role("link", name="Turn the keys on").click()
+            await at.page.get_by_role("link", name="Turn the keys off").wait_for()
+            await at.page.keyboard.press("j")
+            assert (await at.focused()).startswith("ARTICLE")
 
     asyncio.run(main())
 

@@ -9,7 +9,8 @@ from gerbang.errors import GerbangError
 from gerbang.server import problems
 from gerbang.server.console import approvals, audit, figures, login, pages, policy, runs, switches, tools
 from gerbang.server.console.session import COOKIE, Sessions, caller_of, cookies, set_cookie
-from gerbang.server.console.visit import Page, Visit, lang_of, preferred, read_form
+from gerbang.server.console.texts import LANGS
+from gerbang.server.console.visit import KEYS, Page, Visit, lang_of, preferred, read_form
 from gerbang.server.operation import Exchange, Handler, Operation, RouteGroup
 from gerbang.server.problems import Problem, not_found, problem, wait
 from gerbang.server.replies import Reply
@@ -25,6 +26,7 @@ PAGES: Final[tuple[Page, ...]] = (
     *switches.PAGES,
 )
 _LANG: Final = "gerbang_lang"
+_KEYS: Final = "gerbang_keys"
 _YEAR_S: Final = 365 * 86_400
 
 
@@ -81,10 +83,12 @@ class _Console:
             lang = lang_of(chosen)
         except ValueError:
             lang = preferred(exchange.header(b"accept-language"))
-        return Visit(exchange, self._sessions, session, caller, lang)
+        visit = Visit(exchange, self._sessions, session, caller, lang)
+        visit.keys = "off" if sent.get(_KEYS) == "off" else "on"
+        return visit
 
     async def _answer(self, visit: Visit, page: Page) -> Reply:
-        _choose_language(visit)
+        _choose(visit)
         if page.right is not None:
             turned_away = _admit(visit, page.right)
             if turned_away is not None:
@@ -101,16 +105,18 @@ class _Console:
         return await page.work(visit)
 
 
-def _choose_language(visit: Visit) -> None:
-    """Take the language of the query, and remember it."""
+def _choose(visit: Visit) -> None:
+    """Take the language of the query and whether keys are wanted, and remember them."""
     for part in visit.exchange.scope["query_string"].decode("latin-1").split("&"):
         name, _, value = part.partition("=")
-        if name == "lang":
-            try:
-                visit.lang = lang_of(value)
-            except ValueError:
-                return
-            visit.cookies.append(set_cookie(_LANG, value, secure=visit.secure, seconds=_YEAR_S))
+        if name == "lang" and value in LANGS:
+            visit.lang = value
+        elif name == "keys" and value in KEYS:
+            visit.keys = value
+        else:
+            continue
+        cookie = _LANG if name == "lang" else _KEYS
+        visit.cookies.append(set_cookie(cookie, value, secure=visit.secure, seconds=_YEAR_S))
 
 
 def _admit(visit: Visit, right: str) -> Reply | None:

@@ -120,6 +120,8 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
         "a and d move to the button and the reason; Enter confirms.",
         "a dan d berpindah ke tombol dan alasan; Enter menegaskan.",
     ),
+    "keys_off": ("Turn the keys off", "Matikan tombol"),
+    "keys_on": ("Turn the keys on", "Nyalakan tombol"),
     "done_granted": (
         "Granted. The call runs when it is made again.",
         "Disetujui. Panggilan berjalan bila dibuat lagi.",

@@ -20,6 +20,8 @@ from gerbang.values import Principal
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _MAX_FIELDS: Final = 40
+KEYS: Final = ("on", "off")
+"""Whether single letters are keys: who dictates, or types by accident, can turn them off."""
 MENU: Final = (
     ("approvals", "/console/approvals", "approvals"),
     ("runs", "/console/runs", "runs"),
@@ -50,6 +52,7 @@ class Visit:
         self.known = caller
         self.caller = LOCAL_CALLER if caller is None else caller
         self.lang = lang
+        self.keys = "on"
         self.form: dict[str, str] = {}
         self.cookies: list[str] = []
         self.now = time.time()
@@ -90,7 +93,7 @@ class Visit:
 
     def query(self, **known: Callable[[str], Any]) -> dict[str, Any]:
         """Return the query's values. Raises Problem as `Exchange.query` does."""
-        return self.exchange.query(**known, lang=lang_of)
+        return self.exchange.query(**known, lang=lang_of, keys=_keys)
 
     def page(self, name: str, *, status: int = 200, **values: Any) -> Reply:
         """Return a page of a template, with what each page has."""
@@ -106,6 +109,7 @@ class Visit:
                 "csrf": "" if self.session is None else self.sessions.token(self.session),
                 "here": scope["path"],
                 "rules_all": self.rules_all,
+                "keys": self.keys,
                 "lang_links": self._lang_links(),
                 **values,
             },
@@ -138,6 +142,12 @@ def lang_of(value: str) -> str:
     """Return a language of the console. Raises ValueError."""
     if value not in LANGS:
         raise ValueError(f"it is one of {', '.join(LANGS)}")
+    return value
+
+
+def _keys(value: str) -> str:
+    if value not in KEYS:
+        raise ValueError(f"it is one of {', '.join(KEYS)}")
     return value
 
 

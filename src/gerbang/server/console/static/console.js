@@ -34,7 +34,7 @@
       if (card) show(card);
       return;
     }
-    if (typing(event.target) || event.repeat) return;
+    if (typing(event.target) || event.repeat || document.body.dataset.keys === "off") return;
     if (event.key === "j" || event.key === "k") {
       if (!cards().length) return;
       event.preventDefault();
