@@ -139,6 +139,9 @@ def test_the_wire_of_a_stream() -> None:
             assert chunks[-1]["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
             status, shown = await http.get(f"/v1/runs/{run_id}")
             assert (status, shown["state"]) == (200, "client_calls")
+            _, figures = await http.get("/metrics")
+            assert 'tool="client.*"' in figures
+            assert "client.open_file" not in figures
 
     asyncio.run(main())
 

@@ -19,6 +19,7 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 _MAX_NAMES: Final = 2_000
 _UNKNOWN: Final = "(unknown)"
 _OTHER: Final = "(other)"
+_CLIENTS: Final = "client."
 
 
 class _Body(Struct, frozen=True, gc=False):
@@ -164,6 +165,8 @@ class Metrics:
 
     def _of(self, tool: str) -> tuple[str]:
         """Return the tool's label: a model that makes up names cannot make up labels without end."""
+        if tool.startswith(_CLIENTS):
+            tool = _CLIENTS + "*"  # nor can the tools that clients bring
         found = self._labels.get(tool)
         if found is None:
             found = (tool if len(self._labels) < _MAX_NAMES else _OTHER,)
