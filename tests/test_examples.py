@@ -24,6 +24,11 @@ PRINTS = {
         "ok sent to ana@example.org: hello",
         "APPROVER_REFUSED - boss refused this call: one is enough",
     ],
+    "audit_export.py": [
+        'r1/1 gerbang.call.dispatched "{\\"order\\":\\"A-17\\"}"',
+        "whole: True events: 2",
+        "after erasing: {} whole: True events: 3",
+    ],
     "contract_files.py": [
         "anybody: calendar.cancel_event.v1 calendar.create_event.v1 mail.send.v1 repository.read_file.v1",
         "ana, to refund: payments.find_refund.v1 payments.refund.v1",
