@@ -64,6 +64,7 @@ _ABOUT: Final = {
     401: "No valid key came with it",
     403: "The key may not do that",
     404: "There is no such model",
+    409: "Another process drives the run that was asked for",
     413: "The body is too large",
     429: "Too many requests",
     500: "Something went wrong inside",
@@ -104,7 +105,7 @@ EXAMPLES: Final[dict[str, Any]] = {
 ANSWERS: Final = (
     Answer(200, "The answer; with `stream` as server-sent events", ChatCompletion, _EXAMPLE),
     Answer(200, "The chunks of the answer", str, content_type="text/event-stream"),
-    *_failures(400, 401, 403, 404, 413, 429, 500, 502, 503),
+    *_failures(400, 401, 403, 404, 409, 413, 429, 500, 502, 503),
 )
 _COMMON: Final = (400, 401, 403, 429, 500)
 MODEL_ANSWERS: Final = (
