@@ -558,3 +558,33 @@ def test_decided_elsewhere_while_somebody_was_asked(decide: str, wanted: str, ur
 
     run(work())
     assert bank.effects.log == []
+
+
+@pytest.mark.parametrize(
+    ("decide", "wanted"), [("approve", "ok"), ("refuse", "APPROVER_REFUSED"), ("cancel", "RUN_CANCELLED")]
+)
+def test_a_question_is_dropped_when_somebody_else_decides(decide: str, wanted: str, durable: str) -> None:
+    bank = Bank()
+    dropped: list[bool] = []
+    asked = asyncio.Event()
+
+    async def approver(request: g.ApprovalRequest) -> bool:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            dropped.append(True)
+            raise
+        return True
+
+    async def work() -> None:
+        async with bank.open(durable, approver=approver) as gate, bank.open(durable) as other:
+            call = asyncio.create_task(pay(gate))
+            await asked.wait()
+            (row,) = await other.store.approvals()
+            await getattr(other, decide)(row.approval_id, by=BO)
+            assert code(await call) == wanted
+            assert dropped == [True]
+
+    run(work())
+    assert bank.effects.log == (["ana 5"] if wanted == "ok" else [])

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 LASTS_S: Final = 86_400.0
 """How long a request and its grant stand when nothing says otherwise, in seconds."""
 _MOST_ANSWERS: Final = 4
+_LOOK_S: Final = 1.0
 
 
 class Approvals:
@@ -242,10 +243,14 @@ class Approvals:
             ballot = opened(approval)
             assert ballot is not None  # noqa: S101 - we made it, or have opened it before
             try:
-                answer, named = await self._questions.ask(session, ballot)
+                answered = await self._answer(session, ballot)
             except asyncio.CancelledError:
                 await asyncio.shield(self._cancel(held, approval))
                 raise
+            if answered is None:
+                fresh = await self._store.approval(approval.approval_id)
+                return await self._earlier(session, ticket, held, fresh or approval)
+            answer, named = answered
             after, by, error = self._weigh(ticket, ballot, answer, named)
             if after is None:
                 return await self._waits(session, approval, held)
@@ -262,6 +267,24 @@ class Approvals:
                 assert final is not None  # noqa: S101 - as above
                 return granted(final, ticket, held, session.lang, self._key)
         return await self._waits(session, approval, held)
+
+    async def _answer(
+        self, session: RunSession, ballot: Ballot
+    ) -> tuple[ApprovalAnswer | CallError, bool] | None:
+        """Ask, and look meanwhile whether somebody decides elsewhere: None then, the question is dropped."""
+        if self._store.immediate or not self._questions.asked_at_once:
+            return await self._questions.ask(session, ballot)
+        asking = asyncio.ensure_future(self._questions.ask(session, ballot))
+        try:
+            while not (await asyncio.wait((asking,), timeout=_LOOK_S))[0]:
+                fresh = await self._store.approval(ballot.row.approval_id)
+                if fresh is not None and fresh.seal != ballot.row.seal:
+                    return None
+            return asking.result()
+        finally:
+            if not asking.done():
+                asking.cancel()
+                await asyncio.wait((asking,))
 
     async def _waits(self, session: RunSession, approval: ApprovalRow, held: CallRow) -> Verdict:
         """Leave the request to whoever decides it later. A run of one call then waits with it."""
