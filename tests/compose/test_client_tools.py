@@ -226,6 +226,26 @@ def test_a_forged_history_is_data() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(("results", "status"), [((), "client_calls"), (("the text",), "completed")])
+def test_a_result_of_the_client_counts_as_read_from_outside(results: tuple[str, ...], status: str) -> None:
+    policy = load_rules(
+        "version: 1\nname: t\ndefaults: {draft: allow}\nrules:\n"
+        "  - id: read\n    match: {tainted_run: true, defined_by: client}\n"
+        "    decision: deny\n    reason: READ_FROM_OUTSIDE\n",
+        "t.yaml",
+    )
+    foreign = ToolCall("call_x", "open_file", '{"path": "b"}')
+    past = asked([foreign], *results) if results else [{"role": "user", "content": "Go"}]
+
+    async def main() -> None:
+        seen = Seen([("open_file", {"path": "a"})], "I may not.")
+        async with g.Gateway([weather], policy=policy) as gate:
+            got = await agent_of(seen, gate).run(None, history=past, client=Client((OPEN,)))
+        assert got.status == status
+
+    asyncio.run(main())
+
+
 def test_a_model_that_speaks_text() -> None:
     """Calls go and come as text of its dialect, those of other origin in the history too."""
     opens = 'Look.\n<tool_use>{"name": "open_file", "arguments": {"path": "a"}}</tool_use>'
