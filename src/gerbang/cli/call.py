@@ -17,6 +17,7 @@ from gerbang.cli.standard_input import read_all
 from gerbang.cli.texts import language, say
 from gerbang.config import Settings
 from gerbang.limits import MAX_ARGUMENT_BYTES
+from gerbang.runtime.run_settings import new_run_id
 from gerbang.values.sentences import advised, in_language
 
 
@@ -41,9 +42,17 @@ def call(
         bool, typer.Option("--dry-run", help="Say what would happen and why; run and record nothing.")
     ] = False,
     pending: options.Pending = False,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="RUN", help="The run of an earlier call: go on with it, as approved."),
+    ] = None,
     json: options.Json = False,
 ) -> int:
-    """Call one tool through the gate and print what came back."""
+    """Call one tool through the gate and print what came back.
+
+    The same call with the same --run is the same call: approved by now it runs, and what ran is not run
+    again.
+    """
     chosen = options.settings(
         config, workspace=workspace, knowledge=knowledge, policy=policy, lang=lang, store=store
     )
@@ -51,7 +60,7 @@ def call(
     if dry_run:
         return run_interruptible(_dry_run(chosen, tool, read_object(text), python or [], as_json=json))
     return run_interruptible(
-        _call(chosen, tool, read_object(text), python or [], as_json=json, pending=pending)
+        _call(chosen, tool, read_object(text), python or [], as_json=json, pending=pending, run_id=run)
     )
 
 
@@ -63,11 +72,13 @@ async def _call(
     *,
     as_json: bool,
     pending: bool,
+    run_id: str | None,
 ) -> Exit:
     screen = Screen.standard()
     with contextlib.redirect_stdout(sys.stderr):  # what a tool prints is no part of the answer
         async with street.gateway(settings, screen, extra, pending=pending) as gate:
-            result = await gate.call(tool, arguments)
+            named = run_id or (new_run_id() if pending else None)  # what waits is found again by its run
+            result = await gate.call(tool, arguments, run_id=named)
     if as_json:
         screen.document(result.as_dict())
     else:

@@ -1,24 +1,27 @@
 """`gerbang runs resume` and `runs recover`: going on with runs that wait, or that were cut off."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from msgspec import to_builtins
 
-from gerbang import Gateway, Principal
+from gerbang import Gateway, Principal, Result
 from gerbang.cli import options, street
 from gerbang.cli.exits import Exit, for_status
-from gerbang.cli.narrate import run_json
+from gerbang.cli.narrate import Narrator, run_json
 from gerbang.cli.running import run_interruptible
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.compose.recovery import Recovered
 from gerbang.config import Settings
 from gerbang.errors import UsageError
+from gerbang.runtime.ballot import opened
 from gerbang.runtime.events import RunResult
 from gerbang.values.record import RunRow, RunState
 
 _MAX: int = 10_000
+_STEP: Final = "step_001"
+"""The step of every call that `gerbang call` makes."""
 Scopes = Annotated[
     list[str] | None, typer.Option("--scope", help="A scope of the run's user; may be repeated.")
 ]
@@ -92,6 +95,13 @@ async def _resume(
     screen = _screen(settings)
     async with street.gateway(settings, screen, extra, pending=pending) as gate:
         row = await _find(gate, run_id)
+        again = await _call_again(gate, row, rights)
+        if again is not None:
+            if as_json:
+                screen.document(again.as_dict())
+            else:
+                Narrator(screen).result_only(again)
+            return for_status(again.status)
         async with street.agent(settings, screen, gate) as agent:
             result = await agent.resume(row.run_id, principal=_user(row, rights))
     if as_json:
@@ -100,6 +110,22 @@ async def _resume(
         screen.line(printable(result.answer).rstrip("\n"))
         _note(screen, result)
     return for_status(result.status)
+
+
+async def _call_again(gate: Gateway, row: RunRow, rights: Principal) -> Result | None:
+    """Make the one call of a run of `gerbang call` again; None for the run of an agent.
+
+    The same place of the same run is the same call: approved by now it runs, and what ran is not run again.
+    """
+    if row.prompt or await gate.store.answers(row.run_id):
+        return None
+    asked = await gate.store.approvals(run_id=row.run_id, limit=1)
+    ballot = opened(asked[0]) if asked else None
+    if ballot is None or ballot.terms.step_id != _STEP:
+        return None
+    return await gate.call(
+        asked[0].tool, ballot.asked_for.decode(), run_id=row.run_id, principal=_user(row, rights)
+    )
 
 
 async def _recover(
