@@ -274,10 +274,12 @@ def test_tenants_see_nothing_of_each_other(tmp_path: Any) -> None:
                 assert (status, problem["error"]["error_code"]) == (404, "NOT_FOUND"), path
             status, _ = await his.post("/v1/runs", {"prompt": "hello", "continues": mine})
             assert status == 404
-            status, problem = await his.call("weather.get_current.v1", {"city": "Rome"}, run_id="hers")
-            assert status == 404
             assert (await his.get("/v1/runs"))[1]["runs"] == []
             assert (await his.get("/v1/approvals"))[1]["approvals"] == []
+            # a name that she uses is free for him: it becomes a run of his own
+            status, result = await his.call("weather.get_current.v1", {"city": "Rome"}, run_id="hers")
+            assert (status, result["run_id"]) == (200, "hers")
+            assert [run["tenant"] for run in (await his.get("/v1/runs"))[1]["runs"]] == ["umbrella"]
             assert (await hers.get(f"/v1/runs/{mine}"))[1]["state"] == "completed"
             assert (await hers.get(f"/v1/approvals/{pending['approval_id']}"))[1]["state"] == "pending"
             tool = {"name": "get_thing", "description": "A thing.", "url": "https://api.example.com/x"}

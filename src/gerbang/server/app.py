@@ -10,7 +10,7 @@ from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
 
 from gerbang.errors import GerbangError
-from gerbang.server import problems
+from gerbang.server import cors, problems
 from gerbang.server.app_scope import CALLER, SERVICE
 from gerbang.server.guard import Guard, read_body
 from gerbang.server.operation import Exchange, Operation, RouteGroup, Routes
@@ -87,12 +87,17 @@ class Application:
 
     async def _answer(self, scope: Scope, receive: Receive, send: "_Answering", route: list[str]) -> None:
         headers = dict(scope["headers"])
-        self._guard.check(scope, headers)
+        origin = self._guard.check(scope, headers)
         found = self._routes.find(scope["path"])
         if found is None:
             await self._other(scope, receive, send, headers)
             return
         methods, names = found
+        if origin is not None and not next(iter(methods.values())).hidden:  # pages of ours are no API
+            send.extra = cors.answer_headers(origin)
+            if cors.is_preflight(scope["method"], headers):
+                await cors.preflight_reply(methods)(scope, receive, send)
+                return
         operation = methods.get(scope["method"])
         if operation is None:
             raise _wrong_method(scope["method"], methods)
@@ -155,10 +160,11 @@ class Application:
 class _Answering:
     """The way out: adds the headers that every answer has, and remembers the status."""
 
-    __slots__ = ("_send", "status")
+    __slots__ = ("_send", "extra", "status")
 
     def __init__(self, send: Send) -> None:
         self._send = send
+        self.extra: cors.Headers = ()
         self.status = 0
 
     async def __call__(self, message: Message) -> None:
@@ -166,10 +172,10 @@ class _Answering:
             self.status = message["status"]
             given = message.get("headers", ())
             if len(given) == 2 and given[0][1] in _DATA:
-                message["headers"] = [*given, *_SECURE_DATA]
+                message["headers"] = [*given, *_SECURE_DATA, *self.extra]
                 await self._send(message)
                 return
-            headers: list[Any] = [*given, *_SECURE]
+            headers: list[Any] = [*given, *_SECURE, *self.extra]
             closed = stored = True
             for name, _ in headers:
                 if name == b"content-security-policy":

@@ -20,6 +20,7 @@ from gerbang.server.operation import (
 )
 from gerbang.server.problems import Problem, not_found, problem
 from gerbang.server.replies import Reply, json_reply
+from gerbang.server.run_history import own_run
 from gerbang.server.schemas import ApprovalView, approval_view
 from gerbang.server.service import Service
 from gerbang.values.record import ApprovalRow, RunState
@@ -64,9 +65,13 @@ async def listed(exchange: Exchange) -> Reply:
     before = asked.get("before")
     if before is not None:
         await _own(exchange, before)
+    run_id = asked.get("run_id")
+    if run_id is not None:
+        run = await own_run(exchange.service.store, run_id, exchange.caller.principal.tenant)
+        run_id = run_id if run is None else run.run_id
     try:
         rows = await exchange.service.store.approvals(
-            run_id=asked.get("run_id"),
+            run_id=run_id,
             state=asked.get("state"),
             tenant=exchange.caller.principal.tenant,
             before=before,

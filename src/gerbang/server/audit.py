@@ -43,7 +43,7 @@ async def listed(exchange: Exchange) -> Reply:
     limit = asked.get("limit", 200)
     rows = await exchange.service.store.events(run_id, after=asked.get("after", 0), limit=limit)
     following = rows[-1].seq if len(rows) == limit else None
-    return json_reply(EventList(run_id, [event_view(row) for row in rows], following))
+    return json_reply(EventList(exchange.path[0], [event_view(row) for row in rows], following))
 
 
 async def verified(exchange: Exchange) -> Reply:
@@ -60,14 +60,14 @@ async def verified(exchange: Exchange) -> Reply:
         former = rows[-1]
     head = "" if former is None else former.digest.hex()
     seen = 0 if former is None else former.seq
-    return json_reply(ChainState(run_id, broken is None, broken, seen, head))
+    return json_reply(ChainState(exchange.path[0], broken is None, broken, seen, head))
 
 
 async def _own(exchange: Exchange) -> str:
-    run_id = exchange.path[0]
-    if await own_run(exchange.service.store, run_id, exchange.caller.principal.tenant) is None:
+    run = await own_run(exchange.service.store, exchange.path[0], exchange.caller.principal.tenant)
+    if run is None:
         raise not_found("run of that id")
-    return run_id
+    return run.run_id
 
 
 _EVENT: Final[dict[str, Any]] = {

@@ -13,6 +13,7 @@ from gerbang.errors import UsageError
 from gerbang.server.operation import Answer, Exchange, Operation, Parameter, RouteGroup
 from gerbang.server.problems import bad_request, not_found, of_result, problem
 from gerbang.server.replies import Reply, json_reply
+from gerbang.server.run_names import MAX_GIVEN, inner_name, result_as_given
 from gerbang.server.schemas import DecisionView, ResultView
 from gerbang.values import CallError, Decision
 
@@ -22,7 +23,7 @@ def _nothing() -> msgspec.Raw:
 
 
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
-RunId = Annotated[str, Meta(min_length=1, max_length=512)]
+RunId = Annotated[str, Meta(min_length=1, max_length=MAX_GIVEN)]
 
 
 _MAX_STEP: Final = 2**53
@@ -88,7 +89,7 @@ async def call(exchange: Exchange) -> Reply:
             asked.tool,
             _arguments(asked.arguments),
             principal=who,
-            run_id=asked.run_id,
+            run_id=inner_name(exchange.caller, asked.run_id),
             step_id=_step(asked.step_id),
             key=key,
             purpose=asked.purpose,
@@ -99,8 +100,10 @@ async def call(exchange: Exchange) -> Reply:
     finally:
         toolset.release()
     if result.status == "error":
-        raise of_result(result)
-    return json_reply(result.as_dict(), 202 if result.status == "pending" else 200)
+        raise of_result(result, result_as_given(result.as_dict(), who.tenant))
+    return json_reply(
+        result_as_given(result.as_dict(), who.tenant), 202 if result.status == "pending" else 200
+    )
 
 
 async def decide(exchange: Exchange) -> Reply:
@@ -115,10 +118,11 @@ async def decide(exchange: Exchange) -> Reply:
     place: dict[str, Any] = {"principal": who, "purpose": asked.purpose, "intent": asked.intent}
     step = _step(asked.step_id)
     try:
-        if asked.run_id is None:
+        inner = inner_name(exchange.caller, asked.run_id)
+        if inner is None:
             dry = await toolset.gateway.dry_run(asked.tool, arguments, **place)
             return json_reply(_decided(asked.tool, dry.decision, dry.error, dry.preview))
-        decide_now = partial(toolset.gateway.decide, asked.tool, arguments, run_id=asked.run_id, **place)
+        decide_now = partial(toolset.gateway.decide, asked.tool, arguments, run_id=inner, **place)
         if hasattr(toolset.gateway.policy, "decide_async"):  # its sync twin waits for another process
             decision = await asyncio.to_thread(decide_now, step_id=step)
         else:
@@ -162,7 +166,7 @@ def _key(exchange: Exchange, given: str | None) -> str | None:
 
 
 def _of_usage(error: UsageError, run_id: str | None) -> Exception:
-    """Return what a caller is told: somebody else's run does not exist for them."""
+    """Return what a caller is told: another user's run does not exist for them."""
     if run_id is not None and "belongs to somebody else" in str(error):
         return not_found("run of that id")
     return bad_request(str(error), "Correct the field.", "USAGE")

@@ -29,8 +29,10 @@ class Guard:
         self._known: dict[bytes, str] = {}
         self._origins = frozenset(origin.rstrip("/").lower() for origin in settings.allowed_origins)
 
-    def check(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
+    def check(self, scope: Scope, headers: Mapping[bytes, bytes]) -> bytes | None:
         """Raise Problem for a host that is not ours, and for a page of another site.
+
+        Returns the origin when it is one that was named: its pages may read the answer.
 
         A foreign page whose name was made to point here (DNS rebinding) asks for its own host; a foreign
         page that just sends says its origin.
@@ -41,11 +43,12 @@ class Guard:
             host = self._look_at(given)
         origin = headers.get(b"origin")
         if origin is not None:
-            self._check_origin(scope, origin.decode("latin-1").lower(), host)
-        elif headers.get(b"sec-fetch-site") == b"cross-site" and (
+            return origin if self._is_named(scope, origin.decode("latin-1").lower(), host) else None
+        if headers.get(b"sec-fetch-site") == b"cross-site" and (
             scope["type"] == "websocket" or scope["method"] not in _SAFE
         ):
             raise _foreign_page()
+        return None
 
     def _look_at(self, given: bytes) -> str:
         """Return the host that was asked for, if it is ours; what is ours is remembered."""
@@ -62,10 +65,14 @@ class Guard:
             self._known[given] = host
         return host
 
-    def _check_origin(self, scope: Scope, origin: str, host: str) -> None:
+    def _is_named(self, scope: Scope, origin: str, host: str) -> bool:
+        """Tell whether an origin was named; False is the server's own. Raises Problem for all others."""
+        if origin in self._origins:
+            return True
         secure = scope["scheme"] in ("https", "wss")
-        if origin != f"{'https' if secure else 'http'}://{host}" and origin not in self._origins:
+        if origin != f"{'https' if secure else 'http'}://{host}":
             raise _foreign_page()
+        return False
 
     async def caller(self, scope: Scope, headers: Mapping[bytes, bytes], right: str | None) -> Caller:
         """Return who calls, if they have the right and their rate allows it. Raises Problem."""

@@ -122,15 +122,15 @@ def wait(status: int, error_type: str, code: str, message: str, seconds: float) 
     return Problem(status, error, (("retry-after", str(whole)),))
 
 
-def of_result(result: Result) -> Problem:
-    """Return the problem of a call that ended in an error; the whole result is its `result`."""
+def of_result(result: Result, whole: dict[str, Any]) -> Problem:
+    """Return the problem of a call that ended in an error; `whole`, its JSON form, becomes its `result`."""
     error = result.error
     assert error is not None  # noqa: S101 - asked only for results that have one
     status = STATUS_OF.get(error.error_type, 500)
     headers: tuple[tuple[str, str], ...] = ()
     if isinstance(error.retry_after_ms, int):
         headers = (("retry-after", str(max(1, -(-error.retry_after_ms // 1000)))),)
-    return Problem(status, error, headers, {"result": result.as_dict()})
+    return Problem(status, error, headers, {"result": whole})
 
 
 def of_error(error: GerbangError) -> Problem:

@@ -7,6 +7,7 @@ import msgspec
 from gerbang.ports import Store
 from gerbang.runtime.kept import read_answer
 from gerbang.server.live import Note
+from gerbang.server.run_names import marked
 from gerbang.values.record import RunRow, RunState
 
 _ENCODER: Final = msgspec.json.Encoder()
@@ -15,11 +16,17 @@ WORKING: Final = frozenset({RunState.RUNNING, RunState.OPEN})
 
 
 async def own_run(store: Store, run_id: str, tenant: str) -> RunRow | None:
-    """Return a run's row if it is the tenant's; another tenant's does not exist for it."""
+    """Return a run's row if it is the tenant's; another tenant's does not exist for it.
+
+    `run_id` is the name that was given, or the one under which the run is kept: go on with the row's.
+    """
     if not run_id or len(run_id) > 512 or "\x00" in run_id:
         return None
-    row = await store.run(run_id)
-    return row if row is not None and row.tenant == tenant else None
+    for name in (run_id, marked(run_id, tenant)):
+        row = await store.run(name)
+        if row is not None and row.tenant == tenant:
+            return row
+    return None
 
 
 async def stored_notes(store: Store, run_id: str, tenant: str) -> list[Note] | None:
@@ -28,7 +35,7 @@ async def stored_notes(store: Store, run_id: str, tenant: str) -> list[Note] | N
     if row is None:
         return None
     said: list[tuple[str, dict[str, Any]]] = []
-    for answer in await store.answers(run_id):
+    for answer in await store.answers(row.run_id):
         kept = read_answer(answer.message) if answer.step else None  # step 0 is the opening
         if kept is None:
             continue

@@ -97,7 +97,7 @@ async def listed(exchange: Exchange) -> Reply:
     except UsageError:
         raise not_found("run 'before'") from None
     views = [run_view(row, _is_live(exchange, row.run_id)) for row in rows]
-    return json_reply(RunList(views, rows[-1].run_id if len(rows) == limit else None))
+    return json_reply(RunList(views, views[-1].run_id if len(rows) == limit else None))
 
 
 async def shown(exchange: Exchange) -> Reply:
@@ -124,8 +124,11 @@ async def followed(exchange: Exchange) -> EventStream:
         except ValueError as error:
             raise bad_request(f"Last-Event-ID is wrong: {error}.", "Send the last id that came.") from None
     live = exchange.service.runs.find(run_id, tenant)
-    if live is None and await own_run(exchange.service.store, run_id, tenant) is None:
-        raise not_found("run of that id")
+    if live is None:
+        run = await own_run(exchange.service.store, run_id, tenant)
+        if run is None:
+            raise not_found("run of that id")
+        run_id = run.run_id
     timeout_s = exchange.service.settings.send_timeout_s
     return EventStream(frames(exchange.service, run_id, tenant, live, asked.get("after", 0)), timeout_s)
 
@@ -165,9 +168,10 @@ async def resumed(exchange: Exchange) -> Reply:
 async def _own_cursor(exchange: Exchange, run_id: str | None) -> str | None:
     if run_id is None:
         return None
-    if await own_run(exchange.service.store, run_id, exchange.caller.principal.tenant) is None:
+    run = await own_run(exchange.service.store, run_id, exchange.caller.principal.tenant)
+    if run is None:
         raise not_found("run 'before'")
-    return run_id
+    return run.run_id
 
 
 def _state(text: str) -> str:

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from gerbang.runtime.requests import shown_arguments
+from gerbang.server.run_names import given_name
 from gerbang.values.record import ApprovalRow, EventRow, RunRow
 
 
@@ -123,7 +124,7 @@ class EventView(Struct, frozen=True):
 def run_view(row: RunRow, live: bool) -> RunView:
     """Return a run's row as it is shown."""
     return RunView(
-        run_id=row.run_id,
+        run_id=given_name(row.run_id, row.tenant),
         state=str(row.state),
         user=row.user,
         tenant=row.tenant,
@@ -143,7 +144,7 @@ def approval_view(row: ApprovalRow) -> ApprovalView:
     """Return an approval's row as it is shown."""
     return ApprovalView(
         approval_id=row.approval_id,
-        run_id=row.run_id,
+        run_id=given_name(row.run_id, row.tenant),
         tool=row.tool,
         state=str(row.state),
         preview=row.preview,
