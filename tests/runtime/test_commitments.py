@@ -116,10 +116,17 @@ def test_pruning_takes_what_is_old_and_over(url: str) -> None:
                 await gate.call("docs.read.v1", {"name": "x"}, run_id=name)
                 clock.advance(100)
             await gate.call("mail.send.v1", {"to": "ana"}, run_id="b", step_id=2)
+            await gate.call("docs.read.v1", {"name": "y"}, run_id="b2")
             done = await gate.prune(150, by=g.Principal("cron"))
             assert done.erased == ("a",)
-            assert [name for name, _ in done.left] == ["b"]
+            assert done.left == ()
             assert (await gate.prune(150, by=g.Principal("cron"))).erased == ()
+            clock.advance(140)
+            await gate.call("docs.read.v1", {"name": "z"}, run_id="c", step_id=2)
+            clock.advance(20)
+            done = await gate.prune(150, by=g.Principal("cron"))
+            assert done.erased == ("b2",)  # c was gone on with
+            assert [name for name, _ in done.left] == ["b"]  # it waits for a person
             with pytest.raises(g.UsageError):
                 await gate.prune(-1, by=g.Principal("cron"))
 

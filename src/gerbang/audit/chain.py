@@ -55,6 +55,8 @@ def core(body: bytes) -> bytes:
 def detailed(body: bytes, marks: Commitments) -> bytes:
     """Return a body that was written with the commitment `PENDING` with the one to its detail in place."""
     at = body.find(DETAIL_MARK)
+    if at < 0:
+        return body
     end = at + DETAIL_WIDTH
     return body[: end - _HASH] + marks.of(body[end:]).encode() + body[end - 1 :]
 

@@ -38,6 +38,11 @@ def body_of(event: EventRow) -> dict[str, Any]:
     return body if isinstance(body, dict) else {"unreadable": event.body.decode("utf-8", "backslashreplace")}
 
 
+def time_of(body: dict[str, Any]) -> float:
+    """Return when an event happened, in seconds since the epoch; 0.0 when it does not say."""
+    return next((value for name in _TIMES if isinstance(value := body.get(name), int | float) and value), 0.0)
+
+
 def plain(event: EventRow) -> dict[str, Any]:
     """Return an event with its place in the chain."""
     return {
@@ -56,14 +61,13 @@ def cloud_event(event: EventRow, store: str) -> dict[str, Any]:
     place in the chain of its run, which `subject` names.
     """
     body = body_of(event)
-    at = next((value for name in _TIMES if isinstance(value := body.get(name), int | float) and value), 0.0)
     return {
         "specversion": "1.0",
         "id": f"{event.run_id}/{event.seq}",
         "source": f"urn:gerbang:store:{store}",
         "type": f"gerbang.{event.kind}",
         "subject": event.run_id,
-        "time": moment(at),
+        "time": moment(time_of(body)),
         "datacontenttype": "application/json",
         "gerbangseq": str(event.seq),
         "gerbangdigest": event.digest.hex(),

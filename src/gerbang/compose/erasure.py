@@ -4,6 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from gerbang.audit.export import body_of, time_of
 from gerbang.errors import UsageError
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
@@ -12,7 +13,7 @@ from gerbang.runtime.resuming import RESUMABLE
 from gerbang.runtime.stored import stored_error
 from gerbang.runtime.writing import write
 from gerbang.values import Principal
-from gerbang.values.record import ERASED, Batch, Erase, RunRow
+from gerbang.values.record import ERASED, Batch, Erase, RunRow, RunState
 
 DAY_S: Final = 86_400.0
 _PAGE: Final = 100
@@ -53,7 +54,7 @@ async def prune(
     while rows := await store.old_runs(before, after=last, limit=_PAGE):
         last = rows[-1].run_id
         for row in rows:
-            if row.updated_at >= before:
+            if row.updated_at >= before or await _last(store, row) >= before:
                 continue
             try:
                 await _erase(store, clock, row, by, reason)
@@ -61,6 +62,14 @@ async def prune(
             except UsageError as error:
                 left.append((row.run_id, str(error)))
     return Pruned(tuple(erased), tuple(left))
+
+
+async def _last(store: Store, row: RunRow) -> float:
+    """Return when something last happened in a run that a program drives: its row does not tell."""
+    if row.state != RunState.OPEN or not row.events:
+        return row.updated_at
+    events = await store.events(row.run_id, after=row.events - 1, limit=1)
+    return max((time_of(body_of(event)) for event in events), default=row.updated_at)
 
 
 async def _erase(store: Store, clock: Clock, row: RunRow, by: Principal, reason: str) -> str:

@@ -89,7 +89,7 @@ class Approvals:
         batch = session.batch()
         batch.events.append(with_detail("policy.notified", session.run_id, body, session.memory.marks))
         session.carry = batch
-        self._questions.tell(body)
+        self._questions.tell(replace(body, detail_hash=""))
 
     async def obtain(
         self, session: RunSession, ticket: "Ticket", row: CallRow | None, waiting: Callable[[], None] | None

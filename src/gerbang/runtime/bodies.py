@@ -72,6 +72,7 @@ class CallEvent(Struct, frozen=True, gc=False, omit_defaults=True):
     risk_class: str = ""
     contract: str = ""
     input_hash: str = ""
+    input_bytes: int = 0
     coerced: tuple[str, ...] = ()
     repaired: bool = False
     policy_decision: str = ""

@@ -28,6 +28,7 @@ def intent(
         risk_class=call.contract.risk,
         contract=call.contract.digest,
         input_hash=memory.marks.of(call.canonical),
+        input_bytes=len(call.canonical),
         coerced=call.coerced,
         repaired=call.proposal.repaired,
         policy_decision=decided(decision, verdict is not None),
