@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Generator
+from functools import lru_cache
 from typing import Final
 
 from gerbang.parse.block import not_started, recover
@@ -94,6 +95,11 @@ def _deepseek(reader: Reader, mark: str) -> Started:
     return (yield from _section(reader, _CALL, _CALLS_END, _deepseek_call))
 
 
+@lru_cache(maxsize=64)
+def _calls_of(call: str, end: str) -> Marks:
+    return Marks((call, end))
+
+
 def _section(reader: Reader, call: str, end: str, read_call: Callable[[Reader], Machine]) -> Started:
     """Read calls up to the section's end. Text between them is not shown; what follows the last one is, when
     the section has no end.
@@ -102,7 +108,9 @@ def _section(reader: Reader, call: str, end: str, read_call: Callable[[Reader], 
     if found == "\0" or half(reader, (call, end)):
         reader.pos = len(reader.buf)
         raise Broken("CALL_TRUNCATED")
-    marks = Marks((call, end))
+    if call in reader.barren:
+        return False
+    marks = _calls_of(call, end)
     count = 0
     while True:
         reader.record()
@@ -110,6 +118,8 @@ def _section(reader: Reader, call: str, end: str, read_call: Callable[[Reader], 
         behind = reader.recorded()
         if not mark and not any(option.startswith(behind.strip()) for option in (call, end, *_AFTER)):
             reader.unread(behind)
+            if reader.ended:
+                reader.barren.add(call)
             return count > 0
         if mark != call:
             return True

@@ -49,6 +49,7 @@ class Reader:
         "_text_kind",
         "_where",
         "_whole",
+        "barren",
         "blank",
         "buf",
         "ended",
@@ -78,6 +79,7 @@ class Reader:
         self._tape: list[str] | None = None
         self._tape_at = 0
         self.fence = 0
+        self.barren: set[str] = set()  # marks that do not stand in what is left of an answer that has ended
         self.index = 0
         self._out: list[Event] = []
         self._text: list[str] = []

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 CUT: Final = "… [truncated]"
 """Ends a text whose rest was not read."""
 _PACKED_MARGIN: Final = 65_536  # what packs to more than it is would be read for ever
+_MAX_MEMBERS: Final = 256
 _BASE64_BYTES: Final = 6_000
 _TEXTS: Final = ("json", "xml", "javascript", "x-www-form-urlencoded", "yaml", "csv", "graphql", "toml")
 _CHARSETS: Final = (
@@ -165,6 +166,7 @@ class _Inflate:
         self._inflate: Any = zlib.decompressobj(bits) if bits else None
         self._head = b""
         self._fed = False
+        self._members = 0
 
     def __call__(self, chunk: bytes, limit: int) -> tuple[bytes, bool]:
         ended, self._fed = not chunk, self._fed or bool(chunk)
@@ -190,6 +192,9 @@ class _Inflate:
             chunk = self._inflate.unconsumed_tail
             if self._inflate.eof and self._inflate.unused_data and self._bits:
                 chunk = self._inflate.unused_data  # gzip may consist of several members
+                self._members += 1
+                if self._members > _MAX_MEMBERS:  # each costs a copy of what is left
+                    raise BrokenBody("the answer's compressed body has too many parts")
                 self._inflate = zlib.decompressobj(self._bits)
             elif not chunk:
                 break
