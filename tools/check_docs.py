@@ -103,7 +103,7 @@ def block(match: re.Match[str], targets: set[str], commands: dict[str, set[str]]
     if language in ("sh", "bash", "shell", "console"):
         wanted = re.findall(r"^\$? ?make ([a-z]+)", body, re.MULTILINE)
         problems += [f"there is no `make {target}`" for target in wanted if target not in targets]
-        for command, sub in re.findall(r"\bgerbang ([a-z]+)(?: ([a-z]+)\b)?", body):
+        for command, sub in re.findall(r"\bgerbang ([a-z]+)(?: ([a-z][a-z-]*)\b)?", body):
             if command not in commands:
                 problems.append(f"there is no `gerbang {command}`")
             elif commands[command] and sub not in commands[command]:
