@@ -74,7 +74,7 @@ async def searched(visit: Visit) -> Reply:
     search = Search(asked.get("tool", ""), asked.get("kind", ""), asked.get("q", ""))
     before = asked.get("before")
     if before is not None:
-        await own(visit, before)
+        before = (await own(visit, before)).run_id
     last = await _search(visit, search, before)
     return visit.page(
         "audit.html", asked=asked, search=search, lines=search.hits, chain=None, following=last, after=None
@@ -116,6 +116,7 @@ async def _one(visit: Visit, asked: dict[str, Any]) -> Reply:
     run: RunRow | None = None
     if not (visit.rules_all and run_id == SWITCH_RUN):
         run = await own(visit, run_id)
+        run_id = run.run_id
     search = Search(asked.get("tool", ""), asked.get("kind", ""), asked.get("q", ""))
     walk = _Walk(run_id, run)
     after = asked.get("after", 0)

@@ -30,7 +30,7 @@ async def listed(visit: Visit) -> Reply:
     asked = visit.query(state=_state, before=short)
     before = asked.get("before")
     if before is not None:
-        await own(visit, before)
+        before = (await own(visit, before)).run_id
     rows = await visit.store.runs(
         limit=_PAGE, tenant=visit.tenant, state=asked.get("state") or None, before=before
     )
