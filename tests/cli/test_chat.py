@@ -280,3 +280,21 @@ def test_a_model_that_fails_does_not_end_the_talk(place: Path) -> None:
         at.type("\x04")
         assert at.end() == 0
     assert "Back again." in at.screen
+
+
+def test_talking_in_indonesian(place: Path) -> None:
+    with serving(ASK_MAIL, "Sudah.") as server, chat(place, server.address, "--lang", "id") as at:
+        at.wait_for("/new melupakan percakapan")
+        at.wait_for("anda> ")
+        at.type("kirim surat\r")
+        at.wait_for("Model meminta izin menjalankan mail.send.v1")
+        at.wait_for("[u]bah argumennya: ")
+        at.type("u\r")
+        at.wait_for("Argumen baru sebagai objek JSON")
+        at.type('{"to": "al", "text": "hai"}\r')
+        at.wait_for("Sudah.")
+        at.wait_for("anda> ")
+        at.type("/quit\r")
+        assert at.end() == 0
+    assert (place / "outbox.txt").read_text() == "al: hai\n"
+    assert "selesai" in at.screen

@@ -98,6 +98,7 @@ QUICK = [
     ["audit", "export"],
     ["audit", "erase", "nothing", "--reason", "asked"],
     ["audit", "prune", "--days", "30"],
+    ["audit", "seal-key", "file:seal.keys"],
     ["replay", "nothing"],
     ["secrets", "list"],
     ["secrets", "rm", "NOTHING"],

@@ -104,6 +104,7 @@ ID = ["--lang", "id", "--store", "memory:", "--workspace", "."]
         (["tools", "approve", "--store", "memory:"], 2, [], ["--contracts PATH"]),
         (["runs", "list", "--lang", "id"], 0, [], ["Belum ada run yang tercatat"]),
         (["runs", "show", "x", "--lang", "id"], 2, [], ["Galat: Tidak ada run x"]),
+        (["runs", "resume", "x", "--lang", "id"], 2, [], ["Galat: Belum ada penyimpanan"]),
         (["chat", "", "--lang", "id"], 2, [], ["Galat: Permintaan kosong."]),
         (["chat", "a", "--lines", "--lang", "id"], 2, [], ["--lines membaca permintaan"]),
         (

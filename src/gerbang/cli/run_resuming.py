@@ -12,6 +12,7 @@ from gerbang.cli.narrate import Narrator, run_json
 from gerbang.cli.running import run_interruptible
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
+from gerbang.cli.texts import TEXTS, say
 from gerbang.compose.recovery import Recovered
 from gerbang.config import Settings
 from gerbang.errors import UsageError
@@ -154,7 +155,7 @@ async def _recover(
     if as_json:
         screen.document([to_builtins(one) for one in said])
     elif not said:
-        screen.note("No run was cut off.")
+        screen.note(say("none_cut_off"))
     for one in () if as_json else said:
         calls_said = ", ".join(f"{tool} {state}" for tool, state in one.calls)
         screen.line(one_line(f"{one.run_id}  {one.state}  {calls_said}".rstrip(), 400))
@@ -163,7 +164,7 @@ async def _recover(
 
 def _screen(settings: Settings) -> Screen:
     if not street.store_exists(settings):
-        raise UsageError("There is no store yet, so there are no runs. Name another with --store.")
+        raise UsageError(say("no_store"))
     return Screen.standard()
 
 
@@ -175,8 +176,8 @@ async def _find(gate: Gateway, run_id: str) -> RunRow:
     if len(found) == 1:
         return found[0]
     if found:
-        raise UsageError(f"{len(found)} runs begin with {one_line(run_id)}. Write more of the id.")
-    raise UsageError(f"There is no run {one_line(run_id)}. See: gerbang runs list")
+        raise UsageError(say("many_runs", count=len(found), start=one_line(run_id)))
+    raise UsageError(say("run_unknown", run=one_line(run_id)))
 
 
 def _user(row: RunRow, rights: Principal) -> Principal:
@@ -187,7 +188,8 @@ def _user(row: RunRow, rights: Principal) -> Principal:
 def _note(screen: Screen, result: RunResult) -> None:
     if result.status != "completed":
         detail = f": {one_line(result.detail, 400)}" if result.detail else ""
-        screen.note(f"({result.status}{detail})")
+        ending = say(f"end_{result.status}") if f"end_{result.status}" in TEXTS else result.status
+        screen.note(f"({ending}{detail})")
     for call in result.calls:
         if call.status == "pending" and call.approval_id:
-            screen.note(f"Waiting: gerbang approvals show {one_line(call.approval_id)}")
+            screen.note(say("call_waits", id=one_line(call.approval_id)))

@@ -213,6 +213,16 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{count} runs begin with {start}. Write more of the id.",
         "{count} run dimulai dengan {start}. Tulis lebih banyak dari id-nya.",
     ),
+    "run_unknown": (
+        "There is no run {run}. See: gerbang runs list",
+        "Tidak ada run {run}. Lihat: gerbang runs list",
+    ),
+    "no_store": (
+        "There is no store yet, so there are no runs. Name another with --store.",
+        "Belum ada penyimpanan, jadi belum ada run. Sebutkan yang lain dengan --store.",
+    ),
+    "none_cut_off": ("No run was cut off.", "Tidak ada run yang terputus."),
+    "call_waits": ("Waiting: gerbang approvals show {id}", "Menunggu: gerbang approvals show {id}"),
     "label_run": ("run", "run"),
     "label_for": ("for", "untuk"),
     "label_request": ("request", "permintaan"),
