@@ -22,7 +22,7 @@ from gerbang.compose.given import (
     read_seconds,
 )
 from gerbang.compose.people import People
-from gerbang.compose.runs import CallerRuns, check_place
+from gerbang.compose.runs import CallerRuns, check_place, first_row
 from gerbang.compose.toolbox import HeldTool, Toolbox
 from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.risk_facts import WorkingHours
@@ -63,7 +63,7 @@ from gerbang.values import (
 )
 from gerbang.values.binding import read_bindings
 from gerbang.values.limit import Limit, Limits
-from gerbang.values.record import Batch, RunRow, RunState
+from gerbang.values.record import Batch, RunState
 
 
 class Gateway(Controls):
@@ -83,8 +83,7 @@ class Gateway(Controls):
     for `approval_s` seconds. `files` is the folder that file arguments are inside of (the current one): an
     approval is tied to what such files hold. `seal` is where the keys are that prompts, arguments and results
     are sealed with in the store: `file:PATH` (`gerbang audit seal-key`). `secret_bindings` say what each
-    secret is for (`gerbang.values.binding.Binding`, or a dict of its fields); a secret that they do not name
-    is then for no tool.
+    secret is for (`gerbang.values.binding`); one that they do not name is then for no tool.
     Raises ContractError, PolicyError or ConfigError at once, StoreError when it is entered.
     """
 
@@ -112,9 +111,7 @@ class Gateway(Controls):
     ) -> None:
         pool = SyncPool()
         self.secrets: Secrets = open_secrets(secrets)
-        self._toolbox = Toolbox(
-            tools, self.secrets, pool, None if secret_bindings is None else read_bindings(secret_bindings)
-        )
+        self._toolbox = Toolbox(tools, self.secrets, pool, read_bindings(secret_bindings))
         self._max_risk = None if max_risk is None else read_risk(max_risk)
         self.clock: Clock = clock or SystemClock()
         self.store: Store = open_store(store, self.clock, seal)
@@ -395,11 +392,7 @@ class Gateway(Controls):
             name, principal=who, purpose=purpose, intent=intent, state=state, memory=memory
         )
         if first:
-            now = self.clock.now()
-            begun = RunState.RUNNING if run_id is None else RunState.OPEN
-            session.memory.row = RunRow(
-                name, who.tenant, who.user, begun, now, now, profile="gateway", salt=session.memory.salt
-            )
+            session.memory.row = first_row(session, run_id is None, self.clock.now())
             session.closing = session.memory.row if run_id is None else None
             session.nameless = run_id is None
         if session.memory.row is not None:  # until a commit has written it

@@ -7,8 +7,9 @@ from gerbang.errors import UsageError
 from gerbang.loop.budget import Budget
 from gerbang.ports import Store
 from gerbang.runtime.resuming import remember_calls, remember_refusals
-from gerbang.runtime.session import RunMemory
+from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.values import Principal, StepId
+from gerbang.values.record import RunRow, RunState
 
 _MAX_RUNS: Final = 4_096
 _MAX_NAME: Final = 512
@@ -59,6 +60,13 @@ class CallerRuns:
         if known[0] != owner:
             raise _foreign(run_id)
         return known[1]
+
+
+def first_row(session: RunSession, nameless: bool, now: float) -> RunRow:
+    """Return the row of a run that its first call begins. A run without a name consists of that call."""
+    who, state = session.principal, RunState.RUNNING if nameless else RunState.OPEN
+    salt = session.memory.salt
+    return RunRow(session.run_id, who.tenant, who.user, state, now, now, profile="gateway", salt=salt)
 
 
 def check_place(

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from gerbang.audit.chain import PENDING
-from gerbang.audit.receipts import hash_of
 from gerbang.contract.semantic import SeenCall
 from gerbang.errors import StoreError
 from gerbang.ledger.machine import LedgerEvent, advance
@@ -20,7 +18,6 @@ from gerbang.runtime.bodies import (
     decided,
     event,
     refused_body,
-    shown_input,
     step_name,
 )
 from gerbang.runtime.executor import Execution
@@ -30,6 +27,7 @@ from gerbang.runtime.output import Output
 from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.process import process_name
+from gerbang.runtime.refusing import refusal
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import read_stored, stored_error
 from gerbang.runtime.writing import TakenOver, holder_of, without_approvals, write
@@ -342,43 +340,16 @@ class Records:
 
         `call` is what was asked for, where it fits its contract.
         """
-        decision = result.decision
         now = self._clock.now()
-        facts = {
-            "state": str(CallState.REFUSED),
-            "status": "error",
-            "error_code": error.error_code,
-            "effect": error.effect,
-            "finished_at": now,
-            "policy_decision": "denied_by_policy" if error.error_type == "policy_denied" else "refused",
-        }
-        if call is not None:
-            facts |= {
-                "risk_class": str(call.contract.risk),
-                "contract": call.contract.digest,
-                "input_hash": session.memory.marks.of(call.canonical),
-                "detail_hash": PENDING,
-                "input_redacted": shown_input(call),
-                "arguments_hash": hash_of(call.arguments),
-            }
-        if decision is not None:
-            facts |= {
-                "reasons": decision.reasons,
-                "rule": decision.rule,
-                "policy_version": decision.policy_version,
-            }
         batch = session.batch()
         if verdict is not None:
-            facts |= {"approval_id": verdict.approval_id, "approver": verdict.by}
             verdict.give_up(batch, now, error)
             if verdict.held is not None:  # the key was held for the approval; it is free again
                 state = advance(CallState.PLANNED, LedgerEvent.REFUSE)
                 batch.calls.append(
                     replace(verdict.held, state=state, result=stored_error(error), updated_at=now)
                 )
-        body = refused_body(session.principal, proposal, **facts)
-        marks = None if call is None else session.memory.marks
-        batch.events.append(event("call.refused", session.run_id, body, marks))
+        batch.events.append(refusal(session, proposal, error, call, result.decision, verdict, now))
         try:
             return await self.ending(session, batch, result)
         except TakenOver as over:

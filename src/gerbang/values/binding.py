@@ -40,8 +40,10 @@ class Binding(Struct, frozen=True, forbid_unknown_fields=True):
 Bindings = Mapping[str, Binding]
 
 
-def read_bindings(given: Mapping[str, Any]) -> Bindings:
+def read_bindings(given: Mapping[str, Any] | None) -> Bindings | None:
     """Return the bindings of a table: name of a secret to its binding. Raises ConfigError."""
+    if given is None:
+        return None
     found: dict[str, Binding] = {}
     for name, value in given.items():
         if not is_secret_name(name):
