@@ -99,6 +99,7 @@ async def call(exchange: Exchange) -> Reply:
         raise _of_usage(error, asked.run_id) from None
     finally:
         toolset.release()
+    exchange.service.metrics.spent(who, result.call_id)
     if result.status == "error":
         raise of_result(result, result_as_given(result.as_dict(), who.tenant))
     return json_reply(

@@ -10,6 +10,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from gerbang.server.tally import Tally, Times
+from gerbang.values import Principal
 from gerbang.values.record import NewEvent
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class _Body(Struct, frozen=True, gc=False):
     """What is counted of an event's body."""
 
     tool_name: str = ""
+    call_id: str = ""
     asked: int = 1
     status: str = ""
     error_code: str = ""
@@ -63,6 +65,9 @@ class Metrics:
         self._invalid = self._tally("output_validation_failures", "Results that broke their contract.", *tool)
         self._hallucinated = self._tally("hallucinated_tool_calls", "Calls of tools that do not exist.")
         self._cost = self._tally("tool_cost_units", "Cost of calls that ran, in the contracts' units.", *tool)
+        self._spent = self._tally(
+            "cost_units", "The same cost, by whom calls were made for.", "tenant", "team", "user"
+        )
         self._approvals = self._tally(
             "approvals", "Approval requests, by what became of them.", "tool", "state"
         )
@@ -79,13 +84,17 @@ class Metrics:
         self._latency = self._times("tool_latency_seconds", "Time of calls that ran.", "tool")
         self._request_latency = self._times("http_request_seconds", "Time of requests.", "route")
         self._labels: dict[str, tuple[str]] = {}
+        self._costs: dict[str, float] = {}
+        """What calls cost whose results have not come to `spent` yet."""
         self._service: Service | None = None
         self._registry = CollectorRegistry()
         self._registry.register(_Collector(self))
 
     def watch(self, service: "Service") -> None:
-        """Show how many runs and followers there are now."""
+        """Show how many runs and followers there are now. The names of its tools are labels from now on."""
         self._service = service
+        for name in service.toolsets.names:
+            self._of(name)
 
     def observe(self, events: list[NewEvent]) -> None:
         """Count events that have become durable."""
@@ -99,6 +108,17 @@ class Metrics:
         """Count one request. `route` is the path's pattern, never the path itself."""
         self._requests.add((route, method, str(status)))
         self._request_latency.add((route,), seconds)
+
+    def spent(self, who: Principal, call_id: str) -> None:
+        """Count what a call cost, if it ran, for whom it was made.
+
+        A run is no label: there would be one more for each. What a run cost is in its record.
+        """
+        cost = self._costs.pop(call_id, 0.0)
+        if cost:
+            labels = (who.tenant, who.team or "", who.user)
+            known = labels in self._spent.counts or len(self._spent.counts) < _MAX_NAMES
+            self._spent.add(labels if known else (_OTHER, _OTHER, _OTHER), cost)
 
     def text(self) -> bytes:
         """Return all figures in the text format of Prometheus."""
@@ -123,7 +143,7 @@ class Metrics:
         return made
 
     def _count(self, kind: str, body: _Body) -> None:
-        if kind == "call.dispatched":
+        if kind in ("call.dispatched", "call.retried"):
             tool = self._of(body.tool_name)
             self._dispatched.add(tool)
             if body.attempt > 1:
@@ -156,6 +176,9 @@ class Metrics:
             self._latency.add(tool, body.latency_ms / 1000)
             if body.cost_units:
                 self._cost.add(tool, body.cost_units)
+                self._costs[body.call_id] = body.cost_units
+                if len(self._costs) > _MAX_NAMES:  # results that nobody waited for
+                    self._costs.pop(next(iter(self._costs)))
         if code in _TIMEOUTS:
             self._timeouts.add(tool)
         elif code == "OUTPUT_SHAPE":

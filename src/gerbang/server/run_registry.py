@@ -32,8 +32,10 @@ _LOG: Final = logging.getLogger("gerbang.server")
 class RunRegistry:
     """The runs that this process drives, and those that it drove a short while ago."""
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: ServerSettings, spent: Callable[[Principal, str], None]) -> None:
+        """`spent` hears of each call that ended: for whom it was made, and its id."""
         self._settings = settings
+        self._spent = spent
         self._runs: dict[str, LiveRun] = {}
         self._finished: list[str] = []
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -152,7 +154,7 @@ class RunRegistry:
         status, answer = "cancelled", ""
         try:
             async with contextlib.aclosing(events):
-                status, answer = await _tell(live, events)
+                status, answer = await _tell(live, events, self._spent)
         except asyncio.CancelledError:
             status = "cancelled"  # the run's record says so already
         except GerbangError as error:
@@ -201,7 +203,9 @@ async def _heard(events: AsyncGenerator[Any], heard: Callable[[Any], None]) -> A
         raise
 
 
-async def _tell(live: LiveRun, events: AsyncIterator[Any]) -> tuple[str, str]:
+async def _tell(
+    live: LiveRun, events: AsyncIterator[Any], spent: Callable[[Principal, str], None]
+) -> tuple[str, str]:
     """Write a run's events into its log and return how it ended, and the answer."""
     streamed = False
     async for event in events:
@@ -222,6 +226,7 @@ async def _tell(live: LiveRun, events: AsyncIterator[Any]) -> tuple[str, str]:
             )
         elif kind is ToolFinished:
             error = event.result.error
+            spent(live.principal, event.call_id)
             live.say(
                 "tool_result",
                 name=event.tool,

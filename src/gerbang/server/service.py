@@ -54,7 +54,7 @@ class Service:
         self.tool_timeout_s = tool_timeout_s
         self.metrics = Metrics()
         self.store = shared(store, self.metrics.observe)
-        self.runs = RunRegistry(settings)
+        self.runs = RunRegistry(settings, self.metrics.spent)
         self.toolsets = Toolsets(
             tools,
             lambda offered: gateway(offered, self.store),

@@ -82,6 +82,13 @@ class Toolsets:
         self._closing: set[asyncio.Task[None]] = set()
         self._replacing = asyncio.Lock()
 
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the tools of the start."""
+        definitions = () if self._start is None else self._start.definitions
+        tools = [*self._base_tools, *definitions]
+        return [tool.contract.name for tool in tools if hasattr(tool, "contract")]
+
     async def open(self, definitions: Sequence[Any], source: Source) -> None:
         """Open the set of the start. Raises what Gateway raises."""
         self._start = await self._opened(definitions, source)
