@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 import gerbang as g
 from gerbang.contract.authorise import owner_of
 from gerbang.errors import ToolError
-from gerbang.testing import memory_store
+from gerbang.testing import ScriptedModel, memory_store
+from gerbang.values.model import ModelDone, ModelEvent, ModelRequest, Usage
 from tests.runtime.street import ALLOW_ALL, Effects, code, run, toolbox
 
 ACME = g.Principal(user="ana", tenant="acme")
@@ -301,5 +303,33 @@ def test_whatever_a_previewer_does_a_dry_run_answers(kind: str, monkeypatch: pyt
             assert "evil" not in str(dry.preview)
             assert (await gate.call("docs.write.v1", {"names": ["a"]})).value == "a"
         over.set()
+
+    run(work())
+
+
+class Thirsty(ScriptedModel):
+    """A model that says it used 60 tokens for every answer."""
+
+    async def answer(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Yield the next item, and what it took."""
+        async for event in super().answer(request):
+            yield ModelDone(event.finish_reason, Usage(50, 10)) if isinstance(event, ModelDone) else event
+
+
+def test_tokens_that_a_run_has_used_are_used_after_a_resume() -> None:
+    async def work() -> None:
+        effects = Effects()
+        async with g.Gateway(tools=toolbox(effects), store=memory_store()) as gate:
+            script: list[Any] = [
+                [("mail.send.v1", {"to": "ana"})],
+                [("docs.read.v1", {"name": "a"})],
+                "Done.",
+            ]
+            agent = g.Agent(Thirsty(script), gate, max_tokens=100)
+            first = await agent.run("Mail it.")
+            assert first.calls[-1].approval_id is not None
+            await gate.approve(first.calls[-1].approval_id, by=g.Principal(user="boss"))
+            done = await agent.resume(first.run_id)
+            assert (done.status, effects.log) == ("budget", ["mail ana", "+a", "-a"])
 
     run(work())

@@ -47,11 +47,13 @@ RESUMABLE = frozenset({RunState.RUNNING, RunState.PENDING_APPROVAL})
 """States of a run that can be gone on with."""
 
 
-class _Sent(Struct, frozen=True):
-    """What is looked up of a call's record."""
+class _Noted(Struct, frozen=True):
+    """What is looked up of a run's records."""
 
-    call_id: str
+    call_id: str = ""
     risk_class: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 class Progress(Struct, frozen=True):
@@ -154,7 +156,8 @@ async def remember_calls(store: Store, run_id: str, catalogue: Catalogue, memory
     A tool counts as what it was when it was called, if it has become harmless or is gone since.
     """
     rows = await store.calls(run_id)
-    classes = await _recorded_classes(store, run_id) if rows else {}
+    classes, tokens = await _recorded(store, run_id)
+    memory.budget.tokens += tokens
     for row in rows:
         if row.state in _NEVER_SENT:
             continue
@@ -178,7 +181,16 @@ async def remember_calls(store: Store, run_id: str, catalogue: Catalogue, memory
         if good:
             memory.tainted = memory.tainted or trust == "external"
             fields = frozenset() if contract is None else field_names(contract.parameters)
-            memory.known.hear(row.tool, trust, told, msgspec.json.decode(row.arguments), fields)
+            memory.known.hear(row.tool, trust, told, _given(row), fields)
+
+
+def _given(row: CallRow) -> dict[str, Any]:
+    """Return a call's arguments; none when they have been erased."""
+    try:
+        given: Any = msgspec.json.decode(row.arguments)
+    except msgspec.MsgspecError:
+        return {}
+    return given if isinstance(given, dict) else {}
 
 
 def _trust(contract: Contract | None, was: str | None) -> TrustLevel:
@@ -189,14 +201,20 @@ def _trust(contract: Contract | None, was: str | None) -> TrustLevel:
     return max(found, key=_TRUSTED.index, default="external")
 
 
-async def _recorded_classes(store: Store, run_id: str) -> dict[str, str]:
-    """Return the class that each call's tool had when it was sent, by the call's id."""
+async def _recorded(store: Store, run_id: str) -> tuple[dict[str, str], int]:
+    """Return the class that each call's tool had when it was sent, by the call's id, and the tokens used."""
     classes: dict[str, str] = {}
+    tokens = 0
     async for event in store.stream(run_id):
-        if event.kind == "call.dispatched":
-            body = msgspec.json.decode(event.body, type=_Sent)
-            classes[body.call_id] = body.risk_class
-    return classes
+        if event.kind in ("call.dispatched", "model.answered"):
+            try:
+                body = msgspec.json.decode(event.body, type=_Noted)
+            except msgspec.MsgspecError:
+                continue  # not one of ours; `audit verify` says so
+            tokens += body.input_tokens + body.output_tokens
+            if body.risk_class:
+                classes[body.call_id] = body.risk_class
+    return classes, tokens
 
 
 async def remember_refusals(store: Store, run_id: str, memory: RunMemory) -> None:
