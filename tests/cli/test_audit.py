@@ -1,7 +1,11 @@
 """`gerbang audit`, `replay` and `runs cost` on a store that real runs have written."""
 
 import asyncio
+import contextlib
+import io
+import json
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,8 +14,9 @@ import pytest
 from agentboundary.conformance import check_conformance  # type: ignore[import-untyped]
 
 import gerbang as g
+from gerbang.cli.app import run as cli
 from gerbang.testing import ScriptedModel
-from tests.cli.terminal import Ran, gerbang
+from tests.cli.terminal import gerbang
 from tests.runtime.street import ALLOW_ALL
 
 TOOLS = '''
@@ -73,8 +78,41 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def audit(place: Path, *arguments: str, env: dict[str, str] | None = None) -> Ran:
-    return gerbang(*arguments, "--store", "sqlite:s.db", cwd=place, env=env)
+class Printed:
+    """What a command printed, run in this process: a hundred children would take minutes."""
+
+    def __init__(self, code: int, out: bytes, err: bytes) -> None:
+        self.code = code
+        self.out = out.decode()
+        self.err = err.decode()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+def command(place: Path, *arguments: str, env: dict[str, str] | None = None) -> Printed:
+    out, err = io.BytesIO(), io.BytesIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(io.TextIOWrapper(out, write_through=True)),
+        contextlib.redirect_stderr(io.TextIOWrapper(err, write_through=True)),
+    ):
+        patch.chdir(place)
+        patch.syspath_prepend(str(place))
+        for name, value in (env or {}).items():
+            patch.setenv(name, value)
+        code = cli(list(arguments))
+        sys.modules.pop("mytools", None)
+        return Printed(code, out.getvalue(), err.getvalue())
+
+
+def audit(place: Path, *arguments: str, env: dict[str, str] | None = None) -> Printed:
+    return command(place, *arguments, "--store", "sqlite:s.db", env=env)
 
 
 def change(place: Path, statement: str) -> None:
@@ -155,8 +193,8 @@ def test_a_checkpoint_of_somebody_else(place: Path) -> None:
     audit(place, "audit", "checkpoint", "--key", "k", "--out", "kept.jsonl")
     ran = audit(place, "audit", "verify", "--checkpoint", "o.jsonl", "--key", "k")
     assert (ran.code, "not by" in ran.err) == (2, True)
-    gerbang("call", "calculate", '{"expression": "1"}', "--store", "sqlite:t.db", cwd=place)
-    other = gerbang("audit", "verify", "--checkpoint", "kept.jsonl", "--store", "sqlite:t.db", cwd=place)
+    command(place, "call", "calculate", '{"expression": "1"}', "--store", "sqlite:t.db")
+    other = command(place, "audit", "verify", "--checkpoint", "kept.jsonl", "--store", "sqlite:t.db")
     assert (other.code, "another store" in other.err) == (2, True)
 
 
@@ -254,9 +292,9 @@ def test_costs_by_run_and_since(place: Path) -> None:
 
 
 def test_without_a_store_there_is_nothing_to_check(tmp_path: Path) -> None:
-    for command in (["audit", "verify"], ["audit", "export"], ["replay", "x"], ["runs", "cost"]):
-        ran = gerbang(*command, "--store", "sqlite:none.db", cwd=tmp_path)
-        assert (ran.code, "Nothing is recorded" in ran.err) == (2, True), command
+    for asked in (["audit", "verify"], ["audit", "export"], ["replay", "x"], ["runs", "cost"]):
+        ran = command(tmp_path, *asked, "--store", "sqlite:none.db")
+        assert (ran.code, "Nothing is recorded" in ran.err) == (2, True), asked
     assert list(tmp_path.iterdir()) == []
 
 
