@@ -1,6 +1,7 @@
 """Who gets in, what a form needs, what tenants see of each other: over real HTTP."""
 
 import asyncio
+import re
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -283,6 +284,9 @@ def test_tenants_see_nothing_of_each_other(tmp_path: Path) -> None:
                 assert "hers" not in (await his.get(path))[1], path
                 assert "secret@acme" not in (await his.get(path))[1], path
             assert "secret@acme" in (await hers.get("/console/approvals"))[1]
+            assert re.search(
+                r'href="/console/run\?id=hers[^"]*">hers</a>', (await hers.get("/console/runs"))[1]
+            )
             assert (await http.get(f"/v1/approvals/{approval}"))[1]["state"] == "pending"
 
     with started(*MODEL_OFF, *TOOLS, folder=tmp_path) as server:

@@ -13,6 +13,7 @@ from gerbang.runtime.preview import visible
 from gerbang.server.console.instants import when
 from gerbang.server.console.texts import LANGS, text
 from gerbang.server.replies import Reply
+from gerbang.server.run_names import given_name
 
 HTML: Final = b"text/html; charset=utf-8"
 POLICY: Final = (
@@ -59,6 +60,7 @@ def environment() -> Environment:
     )
     made.filters["quoted"] = lambda value: quote(str(value), safe="", errors="replace")
     made.filters["exact"] = Exact
+    made.filters["given"] = given_name
     made.globals["langs"] = LANGS
     made.globals["when"] = when
     return made
