@@ -50,6 +50,7 @@ test_programs() {
     for pair in chromium:chromium espeak-ng:espeak-ng strace:strace node:nodejs npm:npm; do
         command -v "${pair%%:*}" >/dev/null 2>&1 || missing+=("${pair##*:}")
     done
+    [ "$(uname)" != Linux ] || [ -d /usr/share/fonts/truetype/dejavu ] || missing+=(fonts-dejavu-core)
     [ ${#missing[@]} = 0 ] && return
     if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
         fail "The tests need programs that are not here: ${missing[*]}." \
