@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from gerbang.audit.chain import PENDING, core, detailed, verify
 from gerbang.audit.commitments import Commitments
 from gerbang.values.record import ERASED, AnswerRow, Batch, CallRow, Erase, EventRow, NewEvent, RunRow
@@ -28,7 +30,10 @@ def rows() -> Batch:
         [mine, a_run("r2", started_at=0.5)],
         [AnswerRow("r1", 0, WORD), AnswerRow("r2", 0, b"{}")],
         [full, call("k2", "PLANNED", run_id="r2"), call("k3", "FAILED")],
-        approvals=[approval("a1", "used"), approval("a2", run_id="r2")],
+        approvals=[
+            replace(approval("a1", "used"), votes='[{"before":"pelangi"}]'),
+            approval("a2", run_id="r2"),
+        ],
         events=[NewEvent("r1", "call.dispatched", a_body(n)) for n in range(3)] + [event("r2")],
     )
 
@@ -55,6 +60,7 @@ def test_payloads_go_and_the_chain_stays(url: str) -> None:
             assert held is not None
             assert other is not None
             assert (held.preview, held.arguments, other.preview) == ("", b"{}", "Send it?")
+            assert "pelangi" not in str(held)
             await store.commit(Batch([RunRow("r1", "acme", "ana", "completed", 1.0, 3.0, salt=SALT)]))
             again = await store.run("r1")
             assert again is not None

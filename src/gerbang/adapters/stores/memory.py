@@ -141,7 +141,9 @@ class MemoryStore(Switches):
             self._calls[key] = replace(row, arguments=b"{}", fingerprint="", for_model="", result=kept)
         for name, approval in self._approvals.items():
             if approval.run_id == run_id:
-                self._approvals[name] = replace(approval, arguments=b"{}", preview="", note="", terms="{}")
+                self._approvals[name] = replace(
+                    approval, arguments=b"{}", preview="", note="", terms="{}", votes="[]"
+                )
         if (chain := self._chains.get(run_id)) is not None:
             chain.bodies[:] = map(core, chain.bodies)
 

@@ -189,7 +189,8 @@ ERASE: Final = (
         True,
     ),
     (
-        "UPDATE gerbang.approvals SET arguments = '\\x7b7d', preview = '', note = '', terms = '{}' "
+        "UPDATE gerbang.approvals SET arguments = '\\x7b7d', preview = '', note = '', terms = '{}', "
+        "votes = '[]' "
         "WHERE run_id = %s",
         False,
     ),

@@ -38,7 +38,7 @@ _FIELDS: Final[dict[type, tuple[str, ...]]] = {
     RunRow: ("prompt", "answer"),
     AnswerRow: ("message",),
     CallRow: ("arguments", "result", "for_model"),
-    ApprovalRow: ("preview", "arguments", "note", "terms"),
+    ApprovalRow: ("preview", "arguments", "note", "terms", "votes"),
 }
 _SEALED: Final = b',"sealed":"' + MARK
 
