@@ -29,7 +29,8 @@ _PROBLEMS: Final = {
     503: "Not available now; Retry-After says how long to wait",
     504: "A tool or the model took too long",
 }
-_EVERYWHERE: Final = (421,)
+_EVERYWHERE: Final = (403, 413, 421)
+"""Pages of other sites, bodies that are too large and other hosts are refused on every route."""
 _PATH_NAME: Final = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -155,7 +156,10 @@ def _responses(operation: Operation) -> dict[str, Any]:
         else:
             known["content"] |= said["content"]
     problem = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(name="ProblemView")}}}
-    for status in sorted({*operation.problems, *_EVERYWHERE}):
+    own = next((item for item in operation.answers if item.status >= 400 and item.type is not None), None)
+    if own is not None:  # errors in a shape of its own
+        problem = {own.content_type: {"schema": _schema(own.type)}}
+    for status in sorted({*operation.problems, *_EVERYWHERE} - {int(known) for known in answers}):
         answers[str(status)] = {"description": _PROBLEMS[status], "content": problem}
     return answers
 
