@@ -1,6 +1,7 @@
 """Every example runs, prints what its page says, and stays short."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -108,6 +109,22 @@ PRINTS = {
 """Parts of what each example prints, in order."""
 
 
+SHOWN = dict(
+    pair
+    for page in [EXAMPLES.parent / "README.md", *sorted((EXAMPLES.parent / "docs").rglob("*.md"))]
+    for pair in re.findall(
+        r"^<!-- file: examples/(\S+\.py) -->\n+```python\n.*?^```\n\nIt prints[^\n]*:\n\n```text\n(.*?)^```$",
+        page.read_text("utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+)
+"""What pages say that an example prints, all of it."""
+
+
+def test_pages_say_what_examples_print() -> None:
+    assert {"weather.py", "semantic_checks.py", "terminal_loop.py", "gateway_calls.py"} <= set(SHOWN)
+
+
 def test_the_table_names_every_example() -> None:
     assert sorted(PRINTS) == sorted(path.name for path in EXAMPLES.glob("*.py"))
 
@@ -126,6 +143,7 @@ def test_example(name: str, tmp_path: Path) -> None:
         timeout=240,
     )
     assert (done.returncode, done.stderr) == (0, "")
+    assert SHOWN.get(name, done.stdout) == done.stdout
     rest = done.stdout
     for part in PRINTS[name]:
         before, found, rest = rest.partition(part)
