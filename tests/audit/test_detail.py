@@ -20,7 +20,7 @@ DETAILS: list[dict[str, object]] = [
 
 
 def body(detail: dict[str, object], tool: str = "a.b.v1") -> bytes:
-    whole = {"run_id": "r1", "tool_name": tool, "detail_hash": PENDING, **detail}
+    whole = {"run_id": "r1", "tool_name": tool, "salt_id": MARKS.name, "detail_hash": PENDING, **detail}
     return json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
 
 
@@ -47,7 +47,9 @@ def test_the_digest_covers_the_core_only(detail: dict[str, object]) -> None:
     assert json.loads(made).keys() == json.loads(body(detail)).keys()
     bare = core(made)
     assert json.loads(bare) == {
-        key: value for key, value in json.loads(made).items() if key in ("run_id", "tool_name", "detail_hash")
+        key: value
+        for key, value in json.loads(made).items()
+        if key in ("run_id", "tool_name", "salt_id", "detail_hash")
     }
     head = start("r1")
     assert extend(head, "call.refused", made) == extend(head, "call.refused", bare)
@@ -63,7 +65,7 @@ def test_a_changed_detail_is_seen(detail: dict[str, object]) -> None:
     changed = made[:-1] + b',"more":1}'
     assert not detail_is_true(changed, MARKS)
     assert detail_is_true(changed, None) == ("salt" not in detail)  # the run's salt is what it takes to see
-    assert not detail_is_true(made, Commitments(bytes(32))) or "salt" in detail
+    assert detail_is_true(changed, Commitments(bytes(32))) == ("salt" not in detail)  # another's salt
 
 
 def test_what_a_model_wrote_in_the_core_moves_no_border() -> None:

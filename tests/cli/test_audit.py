@@ -139,6 +139,13 @@ _PROG = "run = (SELECT run FROM chains WHERE run_id = 'prog')"
             "detail",
         ),
         (f"DELETE FROM events WHERE {_PROG} AND seq = 2", 2, "chain"),
+        ("UPDATE runs SET salt = randomblob(32) WHERE run_id = 'prog'", 1, "detail"),
+        ("UPDATE calls SET arguments = x'7b7d' WHERE run_id = 'prog' AND step_id = 'step_002'", 4, "payload"),
+        (
+            "UPDATE calls SET result = x'2278' || x'22' WHERE run_id = 'prog' AND step_id = 'step_001'",
+            2,
+            "payload",
+        ),
         (f"UPDATE events SET seq = 5 - seq + 100 WHERE {_PROG} AND seq IN (2, 3)", 2, "chain"),
     ],
 )

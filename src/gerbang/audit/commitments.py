@@ -13,9 +13,12 @@ _BLOCK: Final = 64  # bytes that SHA-256 takes at a time
 
 
 class Commitments:
-    """Makes the commitments of one run. The two inner states of the HMAC are prepared once."""
+    """Makes the commitments of one run. The two inner states of the HMAC are prepared once.
 
-    __slots__ = ("_inner", "_outer")
+    `name` tells salts apart and nothing else of them.
+    """
+
+    __slots__ = ("_inner", "_outer", "name")
 
     def __init__(self, salt: bytes) -> None:
         if len(salt) != SALT_BYTES:
@@ -23,6 +26,7 @@ class Commitments:
         key = int.from_bytes(salt.ljust(_BLOCK, b"\0"), "big")
         self._inner = hashlib.sha256((key ^ _INNER).to_bytes(_BLOCK, "big"))
         self._outer = hashlib.sha256((key ^ _OUTER).to_bytes(_BLOCK, "big"))
+        self.name = self.of(_NAME)[7:23]
 
     def of(self, payload: bytes) -> str:
         """Return the commitment to a payload."""
@@ -32,5 +36,6 @@ class Commitments:
         return "sha256:" + outer.hexdigest()
 
 
+_NAME: Final = b"gerbang.salt.name"
 _INNER: Final = int.from_bytes(b"\x36" * _BLOCK, "big")
 _OUTER: Final = int.from_bytes(b"\x5c" * _BLOCK, "big")

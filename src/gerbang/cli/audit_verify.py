@@ -23,6 +23,7 @@ _SHOWN: Final = 100
 _SAID: Final = {
     "chain": "event {at} was changed, or one was removed, reordered or inserted there",
     "detail": "the detail of event {at} was changed",
+    "payload": "the arguments or the result in the store are not those that event {at} commits to",
     "checkpoint": "event {at} is not the one that the checkpoint names: the chain was rewritten",
     "missing": "event {at}, which the checkpoint names, is missing",
 }

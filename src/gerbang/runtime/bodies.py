@@ -102,6 +102,7 @@ class CallEvent(Struct, frozen=True, gc=False, omit_defaults=True):
     tainted: bool = False
     taint: str = ""
     may_contain_instructions: bool = False
+    salt_id: str = ""
     detail_hash: str = ""
     input_redacted: str = ""
     arguments_hash: str = ""

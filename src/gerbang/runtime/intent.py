@@ -47,6 +47,7 @@ def intent(
         team=who.team,
         delegated_by=who.delegated_by,
         tainted=memory.tainted,
+        salt_id=memory.marks.name,
         detail_hash=PENDING,
         input_redacted=shown_input(call),
         facts=_NO_FACTS if ticket.found is None else ticket.found.facts,

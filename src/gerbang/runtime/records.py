@@ -231,6 +231,7 @@ class Records:
             finished_at=now,
             latency_ms=round((now - started) * 1000, 3),
             output_hash=session.memory.marks.of(stored) if output is not None else "",
+            salt_id=session.memory.marks.name,
             output_bytes=len(stored),
             cost_units=contract.cost_units,
             taint="" if taint is None else taint.trust_level,

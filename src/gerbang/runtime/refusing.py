@@ -37,6 +37,7 @@ def refusal(
             "contract": call.contract.digest,
             "input_hash": session.memory.marks.of(call.canonical),
             "input_bytes": len(call.canonical),
+            "salt_id": session.memory.marks.name,
             "detail_hash": PENDING,
             "input_redacted": shown_input(call),
             "arguments_hash": hash_of(call.arguments),

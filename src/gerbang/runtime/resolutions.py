@@ -168,6 +168,7 @@ class Resolutions:
             status="success" if error is None else "error",
             finished_at=now,
             output_hash=session.memory.marks.of(stored) if output is not None else "",
+            salt_id=session.memory.marks.name,
             output_bytes=len(stored),
         )
         await self._records.through(
@@ -183,6 +184,7 @@ class Resolutions:
             risk_class=str(ticket.call.contract.risk),
             contract=ticket.call.contract.digest,
             input_hash=session.memory.marks.of(ticket.call.canonical),
+            salt_id=session.memory.marks.name,
             detail_hash=PENDING,
             input_redacted=shown_input(ticket.call),
             policy_decision="dry_run",
