@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
 from aiohttp import web
 
 from tests.server.model import HOLD
@@ -154,24 +153,24 @@ def test_a_restart_brings_the_start_back(tmp_path: Any) -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(
-    ("rights", "more", "status"),
-    [
-        (("runs",), {}, 403),
-        (("runs", "tools"), {}, 200),
-        (("runs", "tools"), {"headers": {"A": "${secret:KEY}"}}, 400),
-        (("runs", "tools", "admin"), {"headers": {"A": "${secret:KEY}"}}, 200),
-    ],
-)
-def test_rights_decide_who_may_replace_and_name_secrets(
-    tmp_path: Any, rights: tuple[str, ...], more: dict[str, Any], status: int
-) -> None:
-    token = key(tmp_path, *rights)
+RIGHTS: list[tuple[tuple[str, ...], dict[str, Any], int]] = [
+    (("runs",), {}, 403),
+    (("runs", "tools"), {}, 200),
+    (("runs", "tools"), {"headers": {"A": "${secret:KEY}"}}, 400),
+    (("runs", "tools", "admin"), {"headers": {"A": "${secret:KEY}"}}, 200),
+]
+
+
+def test_rights_decide_who_may_replace_and_name_secrets(tmp_path: Any) -> None:
+    tokens = [key(tmp_path, *rights, tenant=f"t{number}") for number, (rights, _, _) in enumerate(RIGHTS)]
 
     async def main() -> None:
-        async with scripted({}, folder=tmp_path) as (server, _), client(server, token) as http:
-            got, body = await http.post("/api/tools", [tool("x", "https://api.example.com/{city}", **more)])
-            assert got == status, body
+        async with scripted({}, folder=tmp_path) as (server, _):
+            for token, (rights, more, status) in zip(tokens, RIGHTS, strict=True):
+                async with client(server, token) as http:
+                    body = [tool("x", "https://api.example.com/{city}", **more)]
+                    got, said = await http.post("/api/tools", body)
+                    assert got == status, (rights, said)
 
     asyncio.run(main())
 

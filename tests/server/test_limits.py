@@ -158,7 +158,7 @@ def test_a_socket_that_is_not_read_is_closed_and_its_run_goes_on() -> None:
                 writer.write(_frame(json.dumps(turn).encode()))
             completed = 'gerbang_runs_total{status="completed"} 4.0'
             async with client(server) as http:
-                for _ in range(400):
+                for _ in range(1_200):
                     _, figures = await http.get("/metrics")
                     if "gerbang_followers 0.0" in figures and completed in figures:
                         break
