@@ -7,7 +7,7 @@ TEST_READY := $(VENV)/.stamp-test
 FUZZ_READY := $(VENV)/.stamp-fuzz
 
 .DEFAULT_GOAL := help
-.PHONY: help run chat test check format bench fuzz lock clean
+.PHONY: help run chat test check format bench fuzz crash lock clean
 
 help: ## list the commands
 	@printf 'Gerbang: the trusted runtime between a language model and everything it could change or leak.\n\n'
@@ -44,6 +44,9 @@ fuzz: $(FUZZ_READY) ## fuzz each target for SECONDS_EACH (default 60), and run 2
 		$(BIN)/python $$target -max_total_time=$(or $(SECONDS_EACH),60) -rss_limit_mb=2048 || exit 1; \
 	done
 	@GERBANG_FUZZ=20 $(BIN)/python -m pytest tests/parse/render/test_round_trip.py
+
+crash: $(TEST_READY) ## kill processes a thousand times on each store, and check what is left (takes long)
+	$(BIN)/python -m tests.crash.long
 
 lock: ## take newer versions of what we install (needs uv)
 	tools/lock.sh

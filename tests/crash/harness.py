@@ -34,6 +34,7 @@ class Report:
         self.killed: Counter[str] = Counter()  # by label
         self.steps: Counter[str] = Counter()  # by transition, before and after
         self.random_kills = 0
+        self.gave_up = 0  # lives that ended because the store was busy or away, as they say
         self.states: Counter[str] = Counter()
         self.wrong: list[str] = []
 
@@ -86,13 +87,14 @@ class Campaign:
 
     async def run(self, scenario: Scenario, kills: Iterable[int | str | float]) -> list[Line]:
         """Bring one run to its end. Of each life `kills` says when it dies: at its point number (an int), at
-        the first point that is new (`new`), after so many seconds (a float). Returns the trace.
+        the first point that is new (`new`), at one with that label, after so many seconds (a float). Returns
+        the trace.
         """
         self._number += 1
         run_id = f"run_{self._number}"
         trace = self._folder / f"{run_id}.trace"
         async with self._width:
-            for number, kill in enumerate((*kills, -1)):
+            for number, kill in enumerate((*kills, *[-1] * MOST_LIVES)):
                 if await self._live(scenario, run_id, trace, number, kill):
                     break
         lines = lines_of(trace)
@@ -103,19 +105,8 @@ class Campaign:
         self, scenario: Scenario, run_id: str, trace: Path, number: int, kill: int | str | float
     ) -> bool:
         """Have one life; True when it came to its own end."""
-        order = Order(
-            store=self._address,
-            scenario=scenario.name,
-            run_id=run_id,
-            origin=self._origin,
-            trace=str(trace),
-            life=f"{'resumed' if number else 'first'}-{number}",
-            at=kill if isinstance(kill, int) else -1,
-            seen=str(self._seen) if kill == "new" else "",
-            lease_s=self._lease_s,
-        )
-        process = self._context.Process(target=main, args=(msgspec.msgpack.encode(order),), daemon=True)
-        process.start()
+        order = self.order(scenario, run_id, trace, f"{'resumed' if number else 'first'}-{number}", kill)
+        process = self.start(order)
         if isinstance(kill, float):
             await asyncio.to_thread(process.join, kill)
             process.kill()
@@ -133,7 +124,36 @@ class Campaign:
                 self.report.random_kills += 1
                 self.report.kills += 1
             return False
-        return True
+        return code == 0 or not any(_store_away(line) for line in lines_of(trace) if line.what == "trouble")
+
+    def order(
+        self, scenario: Scenario, run_id: str, trace: Path, life: str, kill: int | str | float = -1
+    ) -> Order:
+        """Return what a life is to do."""
+        return Order(
+            store=self._address,
+            scenario=scenario.name,
+            run_id=run_id,
+            origin=self._origin,
+            trace=str(trace),
+            life=life,
+            at=kill if isinstance(kill, int) else -1,
+            label=kill if isinstance(kill, str) and kill != "new" else "",
+            seen=str(self._seen) if kill == "new" else "",
+            lease_s=self._lease_s,
+        )
+
+    def start(self, order: Order) -> Any:
+        """Start a life."""
+        process = self._context.Process(target=main, args=(msgspec.msgpack.encode(order),), daemon=True)
+        process.start()
+        return process
+
+    async def judge(self, scenario: Scenario, run_id: str, trace: Path) -> list[Line]:
+        """Have a run judged whose lives were started one by one. Returns its trace."""
+        lines = lines_of(trace)
+        await self._judge(scenario, run_id, lines)
+        return lines
 
     async def _judge(self, scenario: Scenario, run_id: str, lines: list[Line]) -> None:
         report = self.report
@@ -141,7 +161,9 @@ class Campaign:
         effects = [effect for effect in effects_in(self._effects) if effect.item.startswith(run_id)]
         effects = [effect for effect in effects if effect.item.split(".")[0] == run_id]
         wrong = await judge(self._store, scenario, run_id, lines, effects)
-        wrong += [f"trouble: {line.label}" for line in lines if line.what == "trouble"]
+        troubles = [line for line in lines if line.what == "trouble"]
+        report.gave_up += sum(1 for line in troubles if _store_away(line))
+        wrong += [f"trouble: {line.label}" for line in troubles if not _store_away(line)]
         died = [line.label for line in lines if line.what == "killed"]
         report.wrong += [f"{scenario.name}, {run_id}, killed at {died}: {one}" for one in wrong]
         for call in await self._store.calls(run_id):
@@ -166,6 +188,10 @@ class Campaign:
             for _ in range(chance.randrange(1, 5))
         ]
         await self.run(scenario, kills)
+
+
+def _store_away(trouble: Line) -> bool:
+    return "StoreBusy" in trouble.label or "StoreUnavailable" in trouble.label
 
 
 async def many(work: Iterable[Any]) -> None:

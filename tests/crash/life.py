@@ -3,6 +3,7 @@
 import asyncio
 import multiprocessing
 import os
+import signal
 import tempfile
 import traceback
 from collections import Counter
@@ -27,7 +28,9 @@ _BOSSES = (g.Principal("boss"), g.Principal("chief"))
 
 
 class Order(Struct, frozen=True):
-    """What a life is to do. It dies at its point number `at`, or at the first not in the folder `seen`."""
+    """What a life is to do. It dies at its point number `at`, at the one with that `label`, or at the
+    first not in the folder `seen`. `end` is the signal that it gives itself there.
+    """
 
     store: str
     scenario: str
@@ -36,6 +39,8 @@ class Order(Struct, frozen=True):
     trace: str
     life: str
     at: int = -1
+    label: str = ""
+    end: int = signal.SIGKILL
     seen: str = ""
     lease_s: float = 1.0
 
@@ -81,7 +86,7 @@ def tools(scenario: Scenario, origin: str, points: Points) -> list[Any]:
         "parameters": item,
         "url": origin + scenario.path,
         "risk": scenario.risk,
-        "timeout_s": 4.0 if scenario.manner == "slow" else 1.5,
+        "timeout_s": 4.0,
         "retry": {"max_attempts": 3, "base_ms": 1, "max_ms": 5},
     }
     made = {
@@ -129,7 +134,7 @@ def person(scenario: Scenario, points: Points, running: list[Any]) -> Any:
 async def live(order: Order) -> None:
     """Bring the run to its end."""
     scenario = ALL[order.scenario]
-    points = Points(order.trace, order.life, order.at, order.seen)
+    points = Points(order.trace, order.life, order.at, order.seen, order.label, order.end)
     watch_loop(points)
     running: list[Any] = []
     gateway = g.Gateway(
@@ -175,7 +180,7 @@ async def _driven(
             except asyncio.CancelledError:
                 continue
             except g.UsageError as error:
-                if "driven by another" not in str(error):
+                if "driven by another" not in str(error) and "nothing to go on" not in str(error):
                     raise
                 await asyncio.sleep(0.05)  # the dead one's lease has to run out
 
@@ -207,5 +212,5 @@ def main(data: bytes) -> None:
 def processes() -> Any:
     """Return the context that lives are started from: a process with everything imported, that forks."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.crash.life", "gerbang.adapters.stores.sqlite", "aiohttp.web"])
+    context.set_forkserver_preload(["tests.crash.warm"])
     return context

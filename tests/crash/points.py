@@ -50,10 +50,14 @@ def step_of(table: Mapping[tuple[Any, Any], Any], name: str, former: str, after:
 class Points:
     """Counts the points of one life, and ends it at one of them."""
 
-    def __init__(self, trace: str, life: str, at: int, seen: str) -> None:
+    def __init__(
+        self, trace: str, life: str, at: int, seen: str, label: str = "", end: int = signal.SIGKILL
+    ) -> None:
         self._file = os.open(trace, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self.life = life
         self._at = at
+        self._label = label
+        self._end = end
         self._seen = Path(seen) if seen else None
         self.count = 0
 
@@ -65,9 +69,10 @@ class Points:
         """Be at a point, and perhaps die."""
         self.count += 1
         label = f"{self.life.partition('-')[0]}: {label}"
-        if self.count == self._at or self._new(label):
-            self.note("killed", label=label, steps=steps)
-            os.kill(os.getpid(), signal.SIGKILL)
+        if self.count == self._at or label == self._label or self._new(label):
+            self._label = ""
+            self.note("killed" if self._end == signal.SIGKILL else "stopped here", label=label, steps=steps)
+            os.kill(os.getpid(), self._end)
         self.note("passed", label=label, steps=steps)
 
     def _new(self, label: str) -> bool:
