@@ -19,10 +19,14 @@ from gerbang.values.taint import TrustLevel
 KEPT: Final = 50
 """How many results are remembered, the newest; and how many texts that went into calls."""
 _TEXT_CHARS: Final = 64_000
+_HEARD_CHARS: Final = 20_000  # no model is shown more of a result
 _LEAVES: Final = 5_000
+_ASKED: Final = 200  # parts of an argument; of one with more of them nobody can say
 _SHORT: Final = 3  # a shorter value is found everywhere by chance: only a whole word counts
 _PIECE: Final = 12  # so many letters and digits in a row are no coincidence
 _ALIKE: Final = 8  # letters and digits that make two writings of one value
+_PIECES: Final = 32  # so many of them are looked for
+_CORES: Final = 20
 _PLACES: Final = 100  # of one value in one text: more are not looked at
 _NOT_WORD: Final = re.compile(r"[\W_]+")
 _APART: Final = frozenset(" \t\r\n\v\f\u00a0\"'`()[]{}<>|\u201c\u201d\u2018\u2019\u00ab\u00bb")
@@ -54,6 +58,19 @@ class _Heard(Struct, frozen=True):
     plain: str
     leaves: frozenset[str]
     objects: tuple[frozenset[str], ...]
+    at: int
+
+
+class _Sent(Struct, frozen=True):
+    """What the model gave to a call, but for the user's words. `at`: what is heard then may repeat it.
+
+    `cores` are the letters and digits of its values, as far as they are long enough to be told again.
+    """
+
+    text: str
+    plain: str
+    cores: tuple[str, ...]
+    at: int
 
 
 class Provenance:
@@ -62,7 +79,8 @@ class Provenance:
     def __init__(self) -> None:
         self._said = ""
         self._heard: deque[_Heard] = deque(maxlen=KEPT)
-        self._sent: deque[tuple[str, str]] = deque(maxlen=KEPT)
+        self._sent: deque[_Sent] = deque(maxlen=KEPT)
+        self._count = 0
 
     def say(self, text: str) -> None:
         """Remember what the user wrote."""
@@ -77,28 +95,29 @@ class Provenance:
         fields: frozenset[str] = frozenset(),
     ) -> None:
         """Remember a result. `given` are the arguments of its call, `fields` the names in their schema."""
-        worst = self._sends(given, fields)
-        if trust == "trusted" and worst.provenance not in _GOOD:  # it can say no more than it was told
+        self._count += 1
+        if trust == "trusted" and given:  # it can say no more than it was told
+            worst = self.of(given, fields)
             if worst.provenance == ORDER[-1]:
                 return
-            trust = worst.trust or "external"
+            if worst.provenance not in _GOOD:
+                trust = worst.trust or "external"
+        self._sends(given, fields)
         objects: list[frozenset[str]] = []
-        leaves = [leaf.casefold() for leaf in _leaves(value, frozenset(), objects)[0]]
-        text = (value if isinstance(value, str) else "\n".join(leaves))[:_TEXT_CHARS].casefold()
-        self._heard.append(_Heard(tool, trust, text, _plain(text), frozenset(leaves), tuple(objects)))
+        leaves = [leaf.casefold() for leaf in _leaves(value, frozenset(), objects, _LEAVES)[0]]
+        text = (value if isinstance(value, str) else "\n".join(leaves))[:_HEARD_CHARS].casefold()
+        self._heard.append(
+            _Heard(tool, trust, text, _plain(text), frozenset(leaves), tuple(objects), self._count)
+        )
 
-    def _sends(self, given: Mapping[str, Any] | None, fields: frozenset[str]) -> Source:
-        """Remember what went into a call and is neither the user's nor trusted; return the worst of it."""
-        worst = Source("trusted")
-        leaves, whole = _leaves(given or {}, fields, [])
-        for leaf in leaves:
-            found = self._leaf(leaf)
-            if ORDER.index(found.provenance) > ORDER.index(worst.provenance):
-                worst = found
-            if found.provenance not in _GOOD:
-                folded = leaf.casefold()
-                self._sent.append((folded, _plain(folded)))
-        return worst if whole else _UNEXPLAINED
+    def _sends(self, given: Mapping[str, Any] | None, fields: frozenset[str]) -> None:
+        """Remember what went into a call and is not the user's."""
+        leaves = [leaf for leaf in _leaves(given or {}, fields, [], _LEAVES)[0] if not self._named(leaf)]
+        if leaves:
+            text = "\n".join(leaves)[:_TEXT_CHARS].casefold()
+            cores = [_plain(leaf[:_HEARD_CHARS].casefold()) for leaf in leaves[:_CORES]]
+            long = tuple(core for core in cores if len(core) >= _ALIKE)
+            self._sent.append(_Sent(text, _plain(text), long, self._count))
 
     def of(self, value: Any, fields: frozenset[str] = frozenset()) -> Source:
         """Return where an argument's value came from: the worst of its parts.
@@ -106,7 +125,7 @@ class Provenance:
         Names of members count as parts, except `fields`: those that stand in the schema. Of a value with
         more parts, or longer ones, than are looked at, nobody can say.
         """
-        leaves, whole = _leaves(value, fields, [])
+        leaves, whole = _leaves(value, fields, [], _ASKED)
         if not whole:
             return _UNEXPLAINED
         worst: Source | None = None
@@ -147,17 +166,18 @@ class Provenance:
 
     def _inside(self, heard: _Heard, leaf: str, plain: str) -> str | None:
         if leaf in heard.leaves or (len(leaf) > _SHORT and _stands_in(leaf, heard.text)):
-            return None if self._went_in(leaf, plain) else "trusted"
+            return None if self._went_in(leaf, plain, heard.at) else "trusted"
         return _resembles(heard, plain) if len(leaf) > _SHORT else None
 
-    def _went_in(self, leaf: str, plain: str) -> bool:
-        """Tell whether the model itself gave the value, or the most of it, to a call of the run."""
+    def _went_in(self, leaf: str, plain: str, at: int) -> bool:
+        """Tell whether the model itself had given the value, or the most of it, to a call before `at`."""
         return any(
-            leaf == sent
-            or (len(leaf) > _SHORT and _stands_in(leaf, sent))
-            or (len(plain) >= _ALIKE and plain in core)
-            or (len(core) >= _ALIKE and core in plain)
-            for sent, core in self._sent
+            (len(leaf) > _SHORT and _stands_in(leaf, sent.text))
+            or (len(leaf) <= _SHORT and leaf in sent.text.split("\n"))
+            or (len(plain) >= _ALIKE and plain in sent.plain)
+            or any(core in plain for core in sent.cores)
+            for sent in self._sent
+            if sent.at <= at
         )
 
     def _bound(self, heard: _Heard, leaf: str) -> bool:
@@ -195,14 +215,16 @@ def field_names(schema: Any) -> frozenset[str]:
     return frozenset(names)
 
 
-def _leaves(value: Any, fields: frozenset[str], objects: list[frozenset[str]]) -> tuple[list[str], bool]:
+def _leaves(
+    value: Any, fields: frozenset[str], objects: list[frozenset[str]], most: int
+) -> tuple[list[str], bool]:
     """Return texts and numbers of a JSON value in their order, and whether all of it was looked at.
 
     Names of members are among them, but for `fields`. Notes the folded leaves of each object.
     """
     found: list[str] = []
     stack, count, whole = [value], 0, True
-    while stack and count < _LEAVES:
+    while stack and count < most:
         item = stack.pop()
         count += 1
         if isinstance(item, str):
@@ -283,5 +305,6 @@ def _shares_a_piece(plain: str, other: str) -> bool:
     """Tell whether a long run of letters and digits stands in both. Looks at overlapping pieces only."""
     if len(plain) < _PIECE:
         return False
-    ends = range(0, min(len(plain), 2_000) - _PIECE + 1, _PIECE // 2)
+    size = min(len(plain), 2_000) - _PIECE + 1
+    ends = range(0, size, max(_PIECE // 2, -(-size // _PIECES)))
     return any(plain[start : start + _PIECE] in other for start in ends)
