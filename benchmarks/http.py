@@ -16,16 +16,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from harness import markdown, paired, program, verdict
+from harness import markdown, paired, peer_python, program, verdict
 
 HERE = Path(__file__).resolve().parent
 TICK = os.sysconf("SC_CLK_TCK")
 CLIENTS = 8
 CALL = json.dumps({"tool": "weather.get_current.v1", "arguments": {"city": "Paris", "days": 3}}).encode()
 PLAIN = json.dumps({"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}).encode()
+CALL_MCP = {"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}
+MCP = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": CALL_MCP}).encode()
+PEER_FACTOR = 6
 GATE_FACTOR = 1.3
 TAIL_FACTOR = 1.5
 Found = dict[str, float]
@@ -48,9 +51,12 @@ class Connection(asyncio.Protocol):
         if end < 0 or self._answer is None:
             return
         head = self._data[:end].lower()
-        at = head.index(b"content-length:") + 15
-        size = int(head[at:].split(b"\r\n", 1)[0])
-        if len(self._data) >= end + 4 + size:
+        at = head.find(b"content-length:")
+        if at < 0:  # in pieces, as event streams come
+            done = self._data.endswith(b"0\r\n\r\n")
+        else:
+            done = len(self._data) >= end + 4 + int(head[at + 15 :].split(b"\r\n", 1)[0])
+        if done:
             whole, self._data = self._data, b""
             self._answer.set_result(whole)
 
@@ -60,16 +66,36 @@ class Connection(asyncio.Protocol):
         return self._answer
 
 
-async def load(port: int, request: bytes, seconds: float) -> Found:
+async def session(connection: Connection, port: int, token: str) -> list[str]:
+    """Begin a session of the Model Context Protocol, and return the headers that its requests carry."""
+    headers = ["Accept: application/json, text/event-stream"]
+    who = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "b", "version": "0"}}
+    begin = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": who}
+    answer = await connection.ask(_request(port, "/mcp", json.dumps(begin).encode(), token, headers))
+    lines = answer.split(b"\r\n\r\n", 1)[0].split(b"\r\n")
+    headers += [line.decode() for line in lines if line.lower().startswith(b"mcp-session-id:")]
+    headers.append("MCP-Protocol-Version: 2025-06-18")
+    ready = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode()
+    await connection.ask(_request(port, "/mcp", ready, token, headers))
+    return headers
+
+
+async def load(port: int, path: str, body: bytes, token: str, seconds: float) -> Found:
     """Ask as fast as 8 clients can for some seconds."""
     loop = asyncio.get_running_loop()
     connections = [(await loop.create_connection(Connection, "127.0.0.1", port))[1] for _ in range(CLIENTS)]
     took: list[float] = []
+    requests = {
+        connection: _request(
+            port, path, body, token, await session(connection, port, token) if path == "/mcp" else []
+        )
+        for connection in connections
+    }
     end = time.perf_counter() + seconds
 
     async def work(connection: Connection) -> None:
         while (began := time.perf_counter()) < end:
-            answer = await connection.ask(request)
+            answer = await connection.ask(requests[connection])
             took.append(time.perf_counter() - began)
             assert answer.startswith(b"HTTP/1.1 200"), answer[:300]
             assert b"sunny" in answer
@@ -86,25 +112,30 @@ async def load(port: int, request: bytes, seconds: float) -> Found:
     }
 
 
+def _request(port: int, path: str, body: bytes, token: str, more: list[str]) -> bytes:
+    lines = [
+        f"POST {path} HTTP/1.1",
+        f"Host: 127.0.0.1:{port}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        *([f"Authorization: Bearer {token}"] if token else []),
+        *more,
+    ]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+
+
 class Server:
     """A server process that is asked, and whose CPU time is read."""
 
     def __init__(self, pid: int, port: int, path: str, body: bytes, token: str) -> None:
         self._pid = pid
         self.port = port
-        lines = [
-            f"POST {path} HTTP/1.1",
-            f"Host: 127.0.0.1:{port}",
-            "Content-Type: application/json",
-            f"Content-Length: {len(body)}",
-            *([f"Authorization: Bearer {token}"] if token else []),
-        ]
-        self._request = ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+        self._path, self._body, self._token = path, body, token
 
     def measure(self, seconds: float) -> Found:
         """Return one round: latencies, and CPU of the server for each request."""
         before = self._cpu()
-        found = asyncio.run(load(self.port, self._request, seconds))
+        found = asyncio.run(load(self.port, self._path, self._body, self._token, seconds))
         found["cpu_us"] = (self._cpu() - before) / found["requests"] * 1e6
         return found
 
@@ -185,14 +216,19 @@ def table(quick: bool) -> str:
     with tempfile.TemporaryDirectory() as folder:
         keys = str(Path(folder) / "keys.json")
         token = _key(keys)
+        peer = peer_python("fastmcp")
         plain_command = [sys.executable, str(HERE / "peers" / "http_plain.py")]
         with (
             running(plain_command, "/call", PLAIN) as plain,
             running(gerbang("--store", "memory:"), "/v1/calls", CALL) as memory,
             running(gerbang("--store", "memory:", "--keys", keys), "/v1/calls", CALL, token) as keyed,
             running(gerbang("--store", "sqlite:store.db"), "/v1/calls", CALL) as sqlite,
+            ExitStack() as stack,
         ):
             subjects = {"plain": plain, "memory": memory, "keyed": keyed, "sqlite": sqlite}
+            if peer is not None:
+                command = [str(peer), str(HERE / "peers" / "http_fastmcp.py")]
+                subjects["fastmcp"] = stack.enter_context(running(command, "/mcp", MCP))
             found: dict[str, list[Found]] = {name: [] for name in subjects}
             for number in range(rounds + 1):
                 for name, server in subjects.items():
@@ -212,6 +248,7 @@ def _report(found: dict[str, list[Found]], gate: float, sockets: float) -> str:
         "memory": "`/v1/calls`, records in memory",
         "keyed": "the same, with an API key",
         "sqlite": "`/v1/calls`, records in SQLite",
+        "fastmcp": "FastMCP over HTTP, as it comes: no gate, no record",
     }
     rows = []
     for name, items in found.items():
@@ -233,9 +270,19 @@ def _report(found: dict[str, list[Found]], gate: float, sockets: float) -> str:
         f"server's plus {GATE_FACTOR} times that, {bound:.0f} µs: {verdict(cpu <= bound)} ({cpu:.0f} µs). "
         f"p99 against the plain server's, at most {TAIL_FACTOR} times: {verdict(tail <= TAIL_FACTOR)} "
         f"({tail:.2f} times). 1,000 idle WebSockets add {sockets:.0f} MB, at most 60 MB: "
-        f"{verdict(sockets <= 60)}.",
+        f"{verdict(sockets <= 60)}. {_against_peer(found)}",
     ]
     return "\n".join(lines)
+
+
+def _against_peer(found: dict[str, list[Found]]) -> str:
+    if "fastmcp" not in found:
+        return "FastMCP is not installed here (`python benchmarks/peers/install.py`): not compared."
+    times = paired(found["memory"], found["fastmcp"], "per_s")
+    return (
+        f"Calls a second against FastMCP's, at least {PEER_FACTOR} times: "
+        f"{verdict(times >= PEER_FACTOR)} ({times:.1f} times)."
+    )
 
 
 def _key(path: str) -> str:

@@ -13,6 +13,7 @@ PACKAGES = {
     "agent-framework": ("agent-framework-core==1.23.0",),
     "pydantic-ai": ("pydantic-ai-slim==2.68.0",),
     "openai-agents": ("openai-agents==0.24.0",),
+    "fastmcp": ("fastmcp==4.2.3",),
 }
 
 
