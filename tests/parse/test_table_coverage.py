@@ -18,7 +18,7 @@ from tests.parse.reading import read
 OWN_MACHINES = {"harmony", "react", "recipients", "blocks", "auto"}
 ROWS = [row for row in dialects() if row.family not in OWN_MACHINES]
 IDS = [row.id for row in ROWS]
-PING = ("ping", {})
+PING: tuple[str, dict[str, object]] = ("ping", {})
 GRAMMARS = {
     "mistral": "ping[ARGS]{}",
     "function_tag": "ping>{}",

@@ -17,7 +17,8 @@ WORD: Final = b"pelangi"
 
 
 def a_body(n: int) -> bytes:
-    text = '{"run_id":"r1","n":%d,"salt_id":"x","detail_hash":"%s","input_redacted":"pelangi \\",\\"detail_hash\\":\\"x"}'
+    word = 'pelangi \\",\\"detail_hash\\":\\"x'
+    text = '{"run_id":"r1","n":%d,"salt_id":"x","detail_hash":"%s","input_redacted":"' + word + '"}'
     return detailed((text % (n, PENDING)).encode(), MARKS)
 
 

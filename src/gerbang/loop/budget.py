@@ -45,7 +45,7 @@ class Budget:
         return None if self.deadline is None else self.deadline - now
 
     def take(self, tool: str, fingerprint: str, now: float, cost: float = 0.0) -> CallError | None:
-        """Count one call, or return why it may not be made (a person refused it, say); that counts nothing."""
+        """Count one call, or return why it may not be made; that counts nothing."""
         if self._refused and fingerprint in self._refused:
             return self._refused[fingerprint]
         if self.deadline is not None and now >= self.deadline:

@@ -101,7 +101,8 @@ ERASE: Final = (
     "DELETE FROM answers WHERE run_id = ?1",
     "UPDATE calls SET arguments = x'7b7d', fingerprint = '', for_model = '', "
     "result = CASE WHEN length(result) = 0 THEN result ELSE ?2 END WHERE run_id = ?1",
-    "UPDATE approvals SET arguments = x'7b7d', preview = '', note = '', terms = '{}', votes = '[]' WHERE run_id = ?1",
+    "UPDATE approvals SET arguments = x'7b7d', preview = '', note = '', terms = '{}', votes = '[]' "
+    "WHERE run_id = ?1",
     f"UPDATE events SET body = CAST(substr(body, 1, {_CUT} + {DETAIL_WIDTH - 1}) || '}}' AS BLOB) "  # noqa: S608
     f"WHERE run = (SELECT run FROM chains WHERE run_id = ?1) AND {_CUT} > 0",
 )
