@@ -160,6 +160,11 @@ class Campaign:
         report.add(lines)
         effects = [effect for effect in effects_in(self._effects) if effect.item.startswith(run_id)]
         effects = [effect for effect in effects if effect.item.split(".")[0] == run_id]
+        if scenario.single:  # its run has a name of its own
+            named = [line.run_id for line in lines if line.run_id]
+            if not named:  # it died before anything was on record
+                return
+            run_id = named[0]
         wrong = await judge(self._store, scenario, run_id, lines, effects)
         troubles = [line for line in lines if line.what == "trouble"]
         report.gave_up += sum(1 for line in troubles if _store_away(line))

@@ -20,7 +20,7 @@ from gerbang.errors import ModelFault
 from gerbang.testing import ScriptedModel
 from gerbang.values.record import RunState
 
-from .points import KillingStore, KillingTool, Points, watch_loop, watched_person
+from .points import KillingStore, KillingTool, Line, Points, watch_loop, watched_person
 from .scenarios import ALL, CANCEL, FAULT, Scenario
 
 PATIENCE_S = 30.0
@@ -146,7 +146,9 @@ async def live(order: Order) -> None:
         approval_s=scenario.approval_s,
     )
     async with gateway as gate:
-        if scenario.direct:
+        if scenario.single:
+            await _single(gate, order)
+        elif scenario.direct:
             await _direct(gate, order)
         else:
             await _driven(gate, order, scenario, points, running)
@@ -157,6 +159,19 @@ async def _direct(gate: g.Gateway, order: Order) -> None:
     for step in (1, 2):
         call = {"item": f"{order.run_id}.{step}"}
         await gate.call("cell.act.v1", call, run_id=order.run_id, step_id=step)
+
+
+async def _single(gate: g.Gateway, order: Order) -> None:
+    if order.life.startswith("first"):
+        await gate.call("cell.act.v1", {"item": order.run_id})
+        return
+    written = msgspec.json.Decoder(Line).decode_lines(Path(order.trace).read_bytes())
+    named = [line.run_id for line in written if line.run_id]
+    row = await gate.store.run(named[0]) if named else None
+    while row is not None and row.state == RunState.RUNNING:
+        await gate.recover()
+        await asyncio.sleep(0.1)  # a dead recoverer's lease has to run out
+        row = await gate.store.run(row.run_id)
 
 
 async def _driven(

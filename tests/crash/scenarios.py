@@ -32,6 +32,7 @@ class Scenario(Struct, frozen=True):
     unsure: bool = False
     script: str = ""
     direct: bool = False
+    single: bool = False  # one call without a run of its own, and lives that only recover
     voice: bool = False  # a profile that asks once more, without tools, when its steps are used up
     approval_s: float = 86_400.0
 
@@ -117,6 +118,7 @@ SPECIAL = [
     Scenario("cancelled while the model answers", _WRITE, script="cancelled", end="cancelled"),
     Scenario("cancelled in the end", _WRITE, script="cancelled", end="cancelled", voice=True),
     Scenario("out of steps", _WRITE, script="goes on for ever", end="max_steps", voice=True),
+    Scenario("one call, recovered", "transactional", "probe", single=True, direct=True),
     Scenario("a caller's own loop", _WRITE, "probe", direct=True, end="open"),
     Scenario("a caller's own loop, a key", _MAIL, "key", direct=True, end="open"),
     Scenario("a caller's own loop, a person", _MAIL, person="agrees", direct=True, end="open"),

@@ -85,14 +85,16 @@ class Recovery:
                 state = RunState.PENDING_APPROVAL
             elif row.state != CallState.UNCERTAIN:
                 self._close(session, row, batch)
-        batch.runs = [replace(run, state=state, updated_at=self._clock.now())]
         batch.lease = session.lease
-        committed = await write(self._store, batch)
-        if not committed.written:
+        if batch.calls and not (await write(self._store, batch)).written:
             return None
         for row in calls:
             if row.state in (CallState.DISPATCHED, CallState.UNCERTAIN):
                 await self._find_out(session, row)
+        # last: whoever finds out can die on the way, and a run that is over is not looked at again
+        ended = replace(run, state=state, updated_at=self._clock.now())
+        if not (await write(self._store, Batch(runs=[ended], lease=session.lease))).written:
+            return None
         after = [await self._store.call(row.key) for row in calls]
         named = tuple((row.tool, row.state) for row in after if row is not None)
         return Recovered(run.run_id, state, named)
