@@ -60,16 +60,17 @@ async def judge(
                 wrong.append(f"events {first + 1} to {line.seq} are not {line.kinds}")
     wrong += await _proposals(store, scenario, run_id, events, lines)
     unsure = in_flight(lines)
+    told = {key for line in lines for key, after in line.keys.items() if after == CallState.SUCCEEDED}
     by_item = Counter(effect.item for effect in effects if effect.happened)
     for call in await store.calls(run_id):
         if call.tool == "cell.act.v1":
-            wrong += _call(scenario, call, by_item, call.key in unsure)
+            wrong += _call(scenario, call, by_item, call.key in unsure, call.key in told)
         elif call.state != CallState.SUCCEEDED and scenario.end != "cancelled" and not _excused(call):
             wrong.append(f"the read {call.call_id} is {call.state}")
     return wrong
 
 
-def _call(scenario: Scenario, call: CallRow, by_item: Counter[str], unsure: bool) -> list[str]:
+def _call(scenario: Scenario, call: CallRow, by_item: Counter[str], unsure: bool, told: bool) -> list[str]:
     """Return what is wrong with the call that all turned on."""
     wrong: list[str] = []
     item = str(msgspec.json.decode(call.arguments)["item"])
@@ -88,7 +89,7 @@ def _call(scenario: Scenario, call: CallRow, by_item: Counter[str], unsure: bool
             wrong.append(f"{what}, and nothing was in flight when a process ended")
         if scenario.how != "none" or scenario.is_read:
             wrong.append(f"{what}, and it could have been found out or repeated")
-    elif unsure and scenario.how == "none" and not scenario.is_read and call.state in _GOOD:
+    elif call.state in _GOOD and scenario.how == "none" and not scenario.is_read and not told:
         wrong.append(f"{what}, and nobody can know that")
     return wrong
 
@@ -116,12 +117,12 @@ async def _proposals(
     ends = Counter(body["call_id"] for body in bodies if body["kind"] in ENDS)
     resolved = Counter(body["call_id"] for body in bodies if body["kind"] == "call.resolved")
     for call_id in proposed:
-        allowed = (1, 2) if resolved[call_id] else (1,)  # found not to have happened: it is made again
         if scenario.direct:
             continue
-        if ends[call_id] not in allowed:
+        # found not to have happened, it is made again: each time with a record of its own
+        if not 1 <= ends[call_id] <= 1 + resolved[call_id]:
             wrong.append(f"{call_id} has {ends[call_id]} terminal records")
-        if resolved[call_id] > 1 + (ends[call_id] - 1):
+        if resolved[call_id] > ends[call_id]:
             wrong.append(f"{call_id} was resolved {resolved[call_id]} times")
     last = [line.told for line in lines if line.what == "told"][-1:]
     for call_id, count in (last[0] if last else {}).items():

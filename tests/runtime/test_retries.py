@@ -260,3 +260,21 @@ def test_the_duty_to_only_look() -> None:
             assert msgspec.json.decode(event.body)["policy_decision"] == "dry_run"
 
     run(work())
+
+
+def test_a_last_attempt_that_was_not_sent_says_nothing_of_the_one_before() -> None:
+    """The target honours the key and may have done it; that it then could not be reached is no proof."""
+    faults = [LOST, DOWN, DOWN]
+
+    @g.tool(name="shop.order.v1", risk="write_external", honours_key=True, retry=FAST)
+    async def order(item: str) -> str:
+        """Order something."""
+        raise g.ToolError("The shop is away.", **faults.pop(0))
+
+    async def work() -> None:
+        async with g.Gateway(tools=[order], policy=ALLOW_ALL) as gate:
+            result = await gate.call("shop.order.v1", {"item": "tea"}, run_id="r")
+            (row,) = await gate.store.calls("r")
+            assert (row.state, row.attempt, code(result), faults) == ("UNCERTAIN", 3, "EFFECT_UNKNOWN", [])
+
+    run(work())

@@ -101,8 +101,9 @@ class Dispatch:
                 raise TakenOver
             return Stopped(refusals.not_committed(committed))
         began = clock.monotonic()
+        doubt = [] if over is None else [row.attempt]  # attempts before this one whose fate nobody knows
         if began >= session.lease_until and not await _still_ours(session):
-            lost = Execution(Outcome("FAILED", error=refusals.taken_over()))
+            lost = _doubted(ticket, doubt, Execution(Outcome("FAILED", error=refusals.taken_over())))
             return await self._finished(session, ticket, row, lost, started, verdict)
         seconds = self._time_for(session, ticket, began)
         cancelled: asyncio.CancelledError | None = None
@@ -111,7 +112,10 @@ class Dispatch:
             execution = await self._executor.run(grant, ticket.entry, seconds, lates.append)
             if execution.outcome.error is not None or self._breakers.troubled:
                 until = began + seconds
-                row, execution = await self._again(session, ticket, grant, row, execution, until, lates)
+                row, execution = await self._again(
+                    session, ticket, grant, row, execution, until, lates, doubt
+                )
+                execution = _doubted(ticket, doubt, execution)
         except asyncio.CancelledError as caught:  # the outcome is recorded first, then the task ends
             cancelled = caught
             if session.closing is not None:
@@ -153,6 +157,7 @@ class Dispatch:
         execution: Execution,
         until: float,
         lates: list["asyncio.Future[Any]"],
+        doubt: list[int],
     ) -> tuple[CallRow, Execution]:
         """Repeat the call as often as the matrix lets it, inside its own time. Returns how it ended."""
         contract, clock = ticket.call.contract, self._clock
@@ -175,6 +180,8 @@ class Dispatch:
             retried = await self._records.retried(session, ticket, row, clock.now())
             if retried is None:
                 return row, execution
+            if error.effect == "unknown":
+                doubt.append(row.attempt)
             grant, row = new, retried
             if clock.monotonic() >= session.lease_until and not await _still_ours(session):
                 return row, execution
@@ -211,6 +218,14 @@ class Dispatch:
         timeout = ticket.call.contract.timeout_s
         left = session.budget.remaining(now)
         return timeout if left is None or timeout <= left else max(0.0, left)
+
+
+def _doubted(ticket: Ticket, doubt: list[int], execution: Execution) -> Execution:
+    """Return how a call ended: that its last attempt had no effect says nothing of one before it."""
+    error = execution.outcome.error
+    if not doubt or error is None or error.effect != "none" or ticket.call.contract.risk.is_read:
+        return execution
+    return Execution(Outcome("UNCERTAIN", error=refusals.uncertain()))
 
 
 async def _still_ours(session: RunSession) -> bool:

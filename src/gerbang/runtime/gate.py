@@ -69,8 +69,11 @@ class Gate:
         *,
         key: str | None = None,
         waiting: Waiting | None = None,
+        counted: bool = True,
     ) -> Result:
         """Take one proposal to its result. `waiting` is called when the call starts to wait for a person.
+
+        `counted` False: it is a question of ours about another call, and none of the run's budget.
 
         Raises StoreError when a record cannot be written (nothing is executed after that) and
         CancelledError; a cancelled call has its terminal record all the same.
@@ -93,9 +96,10 @@ class Gate:
             if answered is not None:
                 return answered
         contract = ticket.call.contract
-        refused = session.budget.take(
-            contract.name, ticket.fingerprint, self._clock.monotonic(), contract.cost_units
-        )
+        now = self._clock.monotonic()
+        refused = None
+        if counted:
+            refused = session.budget.take(contract.name, ticket.fingerprint, now, contract.cost_units)
         if refused is not None:
             return await self._refuse(session, proposal, refused, ticket)
         while ticket.key in self._inflight:

@@ -11,7 +11,7 @@ from gerbang.ledger.retry import after_crash
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.approvals import Approvals
-from gerbang.runtime.probing import fate_from, probe_proposal
+from gerbang.runtime.probing import fate_from, is_about, probe_proposal
 from gerbang.runtime.process import is_gone
 from gerbang.runtime.records import Records
 from gerbang.runtime.requests import arguments_of
@@ -21,6 +21,7 @@ from gerbang.runtime.stored import read_stored
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.runtime.writing import TakenOver
 from gerbang.values import Result
+from gerbang.values.contract_parts import Probe
 from gerbang.values.record import CallRow, CallState
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Lost:
             return unsure
         ticket = _as_sent(ticket, row)
         await self._drop_probes(session, row)
-        answer = await self._gate.call(session, probe_proposal(session, ticket, probe, row))
+        answer = await self._ask(session, ticket, probe, row)
         fate = fate_from(probe, answer)
         if fate == "unknown":
             return unsure
@@ -125,7 +126,7 @@ class Lost:
         left = (row.updated_at if sent_at is None else sent_at) + contract.timeout_s - self._clock.now()
         if left > 0 and not _answered(row):
             await asyncio.sleep(left)
-            answer = await self._gate.call(session, probe_proposal(session, ticket, probe, row))
+            answer = await self._ask(session, ticket, probe, row)
             fate = fate_from(probe, answer)
             if fate == "happened":
                 return await self._found_out(session, ticket, row, answer)
@@ -137,6 +138,9 @@ class Lost:
         if not again or row.attempt >= contract.retry.max_attempts:
             return failed
         return await self._again(session, ticket, row, over=None)
+
+    async def _ask(self, session: RunSession, ticket: Ticket, probe: Probe, row: CallRow) -> Result:
+        return await self._gate.call(session, probe_proposal(session, ticket, probe, row), counted=False)
 
     async def _found_out(
         self, session: RunSession, ticket: Ticket, row: CallRow, answer: Result | None
@@ -151,7 +155,7 @@ class Lost:
     async def _drop_probes(self, session: RunSession, row: CallRow) -> None:
         """Close the questions about this call during which a process has ended."""
         for asked in await self._store.open_calls(session.run_id):
-            if asked.state == CallState.DISPATCHED and asked.call_id.startswith(f"probe_{row.call_id}_"):
+            if asked.state == CallState.DISPATCHED and is_about(asked, row):
                 await self._resolutions.dropped(session, asked)
 
     async def _again(self, session: RunSession, ticket: Ticket, row: CallRow, over: CallRow | None) -> Result:

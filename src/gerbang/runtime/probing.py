@@ -23,6 +23,16 @@ def probe_proposal(session: RunSession, ticket: Ticket, probe: Probe, row: CallR
     return Proposal(session.run_id, name, 0, name, probe.tool, arguments)
 
 
+def is_probe(row: CallRow) -> bool:
+    """Tell whether a call was such a question: its step and its id are one, and name it so."""
+    return row.step_id == row.call_id and row.call_id.startswith("probe_")
+
+
+def is_about(asked: CallRow, row: CallRow) -> bool:
+    """Tell whether `asked` was a question about the call."""
+    return is_probe(asked) and asked.call_id.startswith(f"probe_{row.call_id}_")
+
+
 def fate_from(probe: Probe, result: Result) -> Fate:
     """Return what the answer says. When neither condition holds, or both do, nobody knows."""
     happened, not_happened = _holds(probe.happened, result), _holds(probe.not_happened, result)

@@ -19,6 +19,7 @@ from gerbang.runtime import refusals
 from gerbang.runtime.bodies import step_name
 from gerbang.runtime.kept import OPENING, KeptAnswer, KeptCall, Opening, read_answer, read_opening
 from gerbang.runtime.listening import listen
+from gerbang.runtime.probing import is_probe
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.stored import read_stored
 from gerbang.taint.label import trust_of
@@ -159,7 +160,7 @@ async def remember_calls(store: Store, run_id: str, catalogue: Catalogue, memory
     classes, tokens = await _recorded(store, run_id)
     memory.budget.tokens += tokens
     for row in rows:
-        if row.state in _NEVER_SENT:
+        if row.state in _NEVER_SENT or is_probe(row):
             continue
         entry, was = catalogue.recorded(row.tool), classes.get(row.call_id)
         contract = None if entry is None else entry.contract
