@@ -21,13 +21,24 @@ def waiting(place: Path) -> tuple[str, str]:
 def test_it_runs_once_when_it_has_been_approved(place: Path, again: str) -> None:
     approval, run = waiting(place)
     words = ("runs", "resume", run, *MINE) if again == "resume" else ("call", *MAIL, "--run", run, *MINE)
-    assert gerbang(*words, "--pending", cwd=place).code == 3
+    early = gerbang(*words, cwd=place)  # nobody can be asked here: it goes on waiting
+    assert (early.code, approval in early.err) == (3, True)
     assert not (place / "outbox.txt").exists()
     assert gerbang("approvals", "approve", approval, "--as", "bo", cwd=place).code == 0
     for _ in range(2):
         ran = gerbang(*words, cwd=place)
         assert (ran.code, ran.out) == (0, "sent\n")
     assert (place / "outbox.txt").read_text() == "ana: hi\n"
+
+
+def test_coming_back_without_the_tool_changes_nothing(place: Path) -> None:
+    approval, run = waiting(place)
+    assert gerbang("approvals", "approve", approval, cwd=place).code == 0
+    without = gerbang("runs", "resume", run, cwd=place)
+    assert (without.code, without.out) == (2, "")
+    assert "mail.send.v1" in without.err
+    assert "--python" in without.err
+    assert gerbang("runs", "resume", run, *MINE, cwd=place).out == "sent\n"
 
 
 def test_what_runs_is_what_the_approver_made_of_it(place: Path) -> None:

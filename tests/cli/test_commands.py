@@ -123,6 +123,11 @@ def test_tools(place: Path) -> None:
     assert not (place / ".gerbang").exists()
 
 
+def test_a_run_of_a_refused_call_is_listed_by_its_tool(place: Path) -> None:
+    assert gerbang("call", "calculate", "{}", cwd=place).code == 1
+    assert "call calculate" in gerbang("runs", "list", cwd=place).out
+
+
 def test_runs(place: Path) -> None:
     empty = gerbang("runs", "list", cwd=place)
     assert (empty.code, empty.out) == (0, "")

@@ -135,6 +135,13 @@ def test_a_python_module_is_read_and_not_run(place: Path) -> None:
     assert {(one["file"], one["line"]) for one in found.values()} == {("drops.py", 4)}
 
 
+def test_a_contract_names_a_module_of_the_current_folder(place: Path) -> None:
+    (place / "bodies.py").write_text("def search(words: str) -> str:\n    return words\n")
+    (place / "mine.yaml").write_text(CLEAN + "python: bodies:search\n")
+    ran = gerbang("tools", "lint", "mine.yaml", "--json", cwd=place)
+    assert (ran.code, ran.json["tools"], ran.json["findings"]) == (0, 1, [])
+
+
 def test_a_file_of_http_tools(place: Path) -> None:
     ran = gerbang("tools", "lint", "tools.json", "--json", cwd=place)
     assert ran.code == 1

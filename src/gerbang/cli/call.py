@@ -76,7 +76,8 @@ async def _call(
 ) -> Exit:
     screen = Screen.standard()
     with contextlib.redirect_stdout(sys.stderr):  # what a tool prints is no part of the answer
-        async with street.gateway(settings, screen, extra, pending=pending) as gate:
+        later = pending or (run_id is not None and not screen.interactive)  # as when a run is gone on with
+        async with street.gateway(settings, screen, extra, pending=later) as gate:
             named = run_id or (new_run_id() if pending else None)  # what waits is found again by its run
             result = await gate.call(tool, arguments, run_id=named)
     if as_json:

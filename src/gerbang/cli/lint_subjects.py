@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang.adapters.tools.contract_files import load_contracts
+from gerbang.cli.street import see_current_folder
 from gerbang.errors import ConfigError
 from gerbang.packs.shipped import shipped_packs
 from gerbang.values import Contract
@@ -67,6 +67,7 @@ def _from_path(path: str) -> list[Any]:
     if place.suffix == ".json" and place.is_file() and _is_tools_file(place):
         http_file = importlib.import_module("gerbang.adapters.tools.http_file")  # brings the HTTP client
         return list(http_file.load_tools(place))
+    see_current_folder()  # for modules that a file names
     return load_contracts(place)
 
 
@@ -81,8 +82,7 @@ def _is_tools_file(place: Path) -> bool:
 
 
 def _from_module(name: str) -> list[Any]:
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # a console script does not look in the current folder
+    see_current_folder()
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:

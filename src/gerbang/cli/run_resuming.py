@@ -94,7 +94,8 @@ async def _resume(
     settings: Settings, run_id: str, rights: Principal, extra: list[str], *, pending: bool, as_json: bool
 ) -> Exit:
     screen = _screen(settings)
-    async with street.gateway(settings, screen, extra, pending=pending) as gate:
+    later = pending or not screen.interactive  # what waits already is not refused by coming back too early
+    async with street.gateway(settings, screen, extra, pending=later) as gate:
         row = await _find(gate, run_id)
         again = await _call_again(gate, row, rights)
         if again is not None:
@@ -124,9 +125,10 @@ async def _call_again(gate: Gateway, row: RunRow, rights: Principal) -> Result |
     ballot = opened(asked[0]) if asked else None
     if ballot is None or ballot.terms.step_id != _STEP:
         return None
-    return await gate.call(
-        asked[0].tool, ballot.asked_for.decode(), run_id=row.run_id, principal=_user(row, rights)
-    )
+    tool, user = asked[0].tool, _user(row, rights)
+    if gate.catalogue.recorded(tool) is None:
+        raise UsageError(say("tool_not_here", tool=one_line(tool), run=one_line(row.run_id)))
+    return await gate.call(tool, ballot.asked_for.decode(), run_id=row.run_id, principal=user)
 
 
 async def _recover(
@@ -134,7 +136,8 @@ async def _recover(
 ) -> Exit:
     screen, worst = _screen(settings), Exit.DONE
     said: list[Recovered] = []
-    async with street.gateway(settings, screen, extra, pending=pending) as gate:
+    later = pending or not screen.interactive
+    async with street.gateway(settings, screen, extra, pending=later) as gate:
         found = await gate.recover()
         said += [one for one in found if one.state != RunState.RUNNING]
         open_runs = [one.run_id for one in found if one.state == RunState.RUNNING]

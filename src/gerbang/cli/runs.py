@@ -24,6 +24,7 @@ from gerbang.values.record import AnswerRow, CallRow, EventRow, RunRow
 
 T = TypeVar("T")
 _MAX_LIMIT: Final = 10_000
+_FIRST_EVENTS: Final = 3
 
 
 def register(app: typer.Typer) -> None:
@@ -137,6 +138,9 @@ async def _asked(store: Store, run: RunRow) -> str:
     if run.prompt:
         return run.prompt
     names = dict.fromkeys(call.tool for call in await store.calls(run.run_id))
+    if not names:  # refused before they were sent: only the record tells
+        bodies = [orjson.loads(event.body) for event in await store.events(run.run_id, limit=_FIRST_EVENTS)]
+        names = dict.fromkeys(str(body["tool_name"]) for body in bodies if body.get("tool_name"))
     return f"call {', '.join(names)}" if names else ""
 
 

@@ -59,7 +59,7 @@ def contract_tools(settings: Settings) -> list[Any]:
     """Return the tools of the contract files that the settings name."""
     if settings.contracts is None:
         return []
-    _see_current_folder()  # for modules that a file names
+    see_current_folder()  # for modules that a file names
     return g.load_contracts(Path(settings.contracts).expanduser(), pin=bool(settings.pin_contracts))
 
 
@@ -155,7 +155,7 @@ def _basics(settings: Settings, *, look: bool) -> list[Any]:
     return list(basics.tools(workspace, lang=settings.lang, knowledge=knowledge))
 
 
-def _see_current_folder() -> None:
+def see_current_folder() -> None:
     """Let modules of the current folder be imported: a console script does not look there."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
@@ -165,7 +165,7 @@ def _from_python(name: str) -> list[Any]:
     module_name, colon, attribute = name.partition(":")
     if not colon or not module_name or not attribute:
         raise ConfigError(say("python_form", name=name))
-    _see_current_folder()
+    see_current_folder()
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:

@@ -217,6 +217,12 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "There is no run {run}. See: gerbang runs list",
         "Tidak ada run {run}. Lihat: gerbang runs list",
     ),
+    "tool_not_here": (
+        "The tool {tool} of the run {run} is not here. Name its tools, as when the call was made: "
+        "--python MODULE:NAME, --config FILE, or the settings contracts and tools_file.",
+        "Alat {tool} dari run {run} tidak ada di sini. Sebutkan alatnya, seperti saat pemanggilan dibuat: "
+        "--python MODULE:NAME, --config FILE, atau setelan contracts dan tools_file.",
+    ),
     "no_store": (
         "There is no store yet, so there are no runs. Name another with --store.",
         "Belum ada penyimpanan, jadi belum ada run. Sebutkan yang lain dengan --store.",

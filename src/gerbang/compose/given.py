@@ -81,7 +81,10 @@ def policy_of(policy: Any) -> PolicyPort:
     if policy is None:
         return DenyAll()
     if not callable(getattr(policy, "decide", None)):
-        raise UsageError("policy takes a Policy, such as Policy.default(), or None to deny everything.")
+        raise UsageError(
+            "policy takes a Policy, such as Policy.load('rules.yaml') or Policy.default(), "
+            "or None to deny everything."
+        )
     found: PolicyPort = policy
     return found
 

@@ -80,7 +80,10 @@ class People:
         if row is None or row.tenant != by.tenant:
             now = self._clock.now()
             await self._record(attempt_event(approval_id, by, what, "APPROVAL_UNKNOWN", now))
-            raise UsageError(f"There is no approval {str(approval_id)[:80]!r}.")
+            raise UsageError(
+                f"There is no approval {str(approval_id)[:80]!r} of the tenant {by.tenant!r}. "
+                "See: gerbang approvals list"
+            )
         ballot = opened(row)
         if ballot is None:
             raise UsageError(

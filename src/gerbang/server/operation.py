@@ -121,7 +121,12 @@ class Exchange:
             return decoder.decode(self.body)
         except msgspec.ValidationError as error:
             raise problem(
-                422, "validation_error", "BODY_SHAPE", f"The body does not fit: {error}.", recoverable=True
+                422,
+                "validation_error",
+                "BODY_SHAPE",
+                f"The body does not fit: {error}.",
+                "What fits is described in /openapi.json, and for people in /docs.",
+                recoverable=True,
             ) from None
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise bad_request(
