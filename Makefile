@@ -20,7 +20,7 @@ chat: $(RUN_READY) ## talk to the embedded model
 	@$(BIN)/gerbang chat
 
 test: $(TEST_READY) ## set up and run all tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: $(TEST_READY) ## lint, format, types, layers, documents
 	$(BIN)/ruff check .
