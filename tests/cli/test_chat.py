@@ -51,6 +51,13 @@ def test_the_exit_code_of_lines_is_that_of_the_first_that_failed(place: Path) ->
     assert [line["status"] for line in ran.lines] == ["pending_approval", "completed"]
 
 
+def test_what_waits_is_shown_line_by_line(place: Path) -> None:
+    with serving(ASK_MAIL) as server:
+        ran = gerbang("chat", "a", "--pending", "--model", server.address, *MINE, cwd=place)
+    assert ran.code == 3
+    assert "\n    to: ana@example.org\n    text: hello\n" in ran.err
+
+
 @pytest.mark.parametrize("profile", ["minimal", "terminal", "gateway", "voice"])
 def test_the_embedded_model_answers_in_every_profile(place: Path, profile: str) -> None:
     ran = gerbang("chat", "What is 25 * 4 + 10?", "--profile", profile, cwd=place)

@@ -35,7 +35,8 @@ def test_from_the_file_to_the_call(place: Path) -> None:
         True,
     )
     done = gerbang("tools", "approve", "notes.count.v1", "--config", "settings.toml", cwd=place)
-    assert (done.code, done.out) == (0, "No contract waits for approval.\n")
+    said = "notes.count.v1 is approved as it is now.\nNo contract waits for approval.\n"
+    assert (done.code, done.out) == (0, said)
     assert gerbang(*call, cwd=place).out == "3\n"
     shown = gerbang("tools", "show", "notes.count.v1", "--config", "settings.toml", "--json", cwd=place)
 

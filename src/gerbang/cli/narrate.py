@@ -54,8 +54,9 @@ class Narrator:
                 self._say_decision(event.call_id, event.decision)
             case ApprovalNeeded():
                 self._screen.status("")
-                waiting = say("waiting_for", id=event.approval_id, preview=one_line(event.preview))
-                self._screen.note(waiting)
+                self._screen.note(say("waiting_for", id=one_line(event.approval_id)))
+                for line in printable(event.preview).splitlines():
+                    self._screen.note(f"  {line}")
             case ToolFinished():
                 self._finished(event)
             case Notice():

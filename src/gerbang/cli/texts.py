@@ -112,7 +112,7 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "done": ("done", "selesai"),
     "not_done": ("not done", "tidak dilakukan"),
     "from_record": ("(from the record: nothing ran again)", "(dari catatan: tidak ada yang dijalankan lagi)"),
-    "waiting_for": ("Waiting for approval {id}: {preview}", "Menunggu persetujuan {id}: {preview}"),
+    "waiting_for": ("Waiting for approval {id}:", "Menunggu persetujuan {id}:"),
     "waits": ("Waiting for a person's approval.", "Menunggu persetujuan seseorang."),
     "waits_id": (
         "Waiting for a person's approval (approval {id}).",
@@ -198,6 +198,7 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{tool} waits: {was}, now {digest} ({origin})",
         "{tool} menunggu: {was}, sekarang {digest} ({origin})",
     ),
+    "contract_approved": ("{tool} is approved as it is now.", "{tool} disetujui seperti sekarang."),
     "no_contract_waits": ("No contract waits for approval.", "Tidak ada kontrak yang menunggu persetujuan."),
     # runs
     "head_runs": ("run|started|state|steps|request", "run|mulai|keadaan|langkah|permintaan"),

@@ -39,6 +39,8 @@ def approve(
         raise UsageError(say("contracts_where"))
     held = asyncio.run(_approve(chosen, tools or []))
     screen = Screen.standard()
+    for name in () if json else tools or ():
+        screen.line(say("contract_approved", tool=one_line(name)))
     if json:
         screen.document([msgspec.to_builtins(tool) for tool in held])
     for tool in () if json else held:

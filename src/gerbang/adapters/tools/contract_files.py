@@ -160,7 +160,7 @@ def _text(file: Path) -> str:
             data = opened.read(MAX_CONTRACT_FILE_BYTES + 1)
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
-        raise ConfigError(f"The contract file {file} cannot be read: {reason}.") from None
+        raise ConfigError(f"The contract file {file} cannot be read: {reason}. Check the path.") from None
     if len(data) > MAX_CONTRACT_FILE_BYTES:
         raise ContractError(f"{file}: the file is larger than {MAX_CONTRACT_FILE_BYTES} bytes; split it.")
     try:
