@@ -293,6 +293,15 @@ def test_coercion_is_recorded(url: str) -> None:
     run(work())
 
 
+def test_one_tool_that_is_not_in_a_list_is_said_so() -> None:
+    @g.tool(name="one.tool.v1", risk="compute")
+    def one() -> None:
+        """Nothing."""
+
+    with pytest.raises(g.UsageError, match=r"tools=\[\.\.\.\]"):
+        g.Gateway(one)  # type: ignore[arg-type]
+
+
 def test_a_program_that_uses_it_wrongly_is_told(durable: str) -> None:
     async def work() -> None:
         gate = g.Gateway(tools=toolbox(Effects()), store=durable)

@@ -44,6 +44,8 @@ class Toolbox:
         self.file_hooks: dict[str, Any] = {}  # which files a call names
         self.closers: list[Any] = []  # of tools that hold connections
         self._pinned: dict[str, Contract] = {}
+        if not isinstance(tools, Iterable):
+            raise UsageError("tools takes a list of tools, even of one: write tools=[...].")
         for tool in with_bodies(tools):
             contract = getattr(tool, "contract", None)
             if not isinstance(contract, Contract):
