@@ -34,8 +34,18 @@ def hard(tmp_path: Path) -> RegoPolicy:
     return RegoPolicy.open(rego(tmp_path, HARD), timeout_s=0.5)
 
 
+_OF_OTHERS: set[int] = set()
+
+
+@pytest.fixture(autouse=True)
+def _leave_others_alone() -> None:
+    """Other tests of this process may have servers running: they are not ours to kill, or to count."""
+    _OF_OTHERS.clear()
+    _OF_OTHERS.update(children())
+
+
 def children(*, ended: bool = True) -> set[int]:
-    """Return the processes that this one started and has not collected; without `ended`, those that live."""
+    """Return the processes that the test started and has not collected; without `ended`, those that live."""
     found = set()
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -45,7 +55,7 @@ def children(*, ended: bool = True) -> set[int]:
                 continue
             if int(parent) == os.getpid() and (ended or state != "Z"):
                 found.add(int(name))
-    return found
+    return found - _OF_OTHERS
 
 
 def busy(worker: int) -> bool:
