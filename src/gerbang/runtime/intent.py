@@ -1,16 +1,19 @@
-"""The event of a call that is about to be sent: who asks for what, what was decided on what."""
+"""A call that is about to be sent, as its row and its event: who asks for what, what was decided on what."""
 
 from typing import TYPE_CHECKING, Any, Final
 
 from gerbang.audit.chain import PENDING
-from gerbang.runtime.bodies import CallEvent, decided, shown_input, with_detail
+from gerbang.ledger.machine import LedgerEvent, advance
+from gerbang.runtime.bodies import CallEvent, decided, shown_input, step_name, with_detail
 from gerbang.runtime.session import RunSession
-from gerbang.values.record import CallRow, NewEvent
+from gerbang.values.record import CallRow, CallState, NewEvent
 
 if TYPE_CHECKING:
     from gerbang.runtime.ticket import Ticket
     from gerbang.runtime.verdict import Verdict
 
+DISPATCHED: Final = advance(CallState.PLANNED, LedgerEvent.DISPATCH)
+"""The state of a row that says so; looked up once, for it is taken for every call."""
 _NO_FACTS: Final[dict[str, Any]] = {}
 
 
@@ -54,3 +57,24 @@ def intent(
         reads=() if ticket.found is None else tuple(ticket.found.records),
     )
     return with_detail(kind, session.run_id, body, memory.marks)
+
+
+def dispatched_row(
+    session: RunSession, ticket: "Ticket", attempt: int, at: float, approval_id: str | None
+) -> CallRow:
+    """Return the row of a call that is about to run."""
+    call, proposal = ticket.call, ticket.call.proposal
+    return CallRow(
+        key=ticket.key,
+        run_id=session.run_id,
+        step_id=step_name(proposal.step_id),
+        ordinal=proposal.ordinal,
+        call_id=proposal.call_id,
+        tool=call.contract.name,
+        state=DISPATCHED,
+        fingerprint=ticket.fingerprint,
+        arguments=call.canonical,
+        attempt=attempt,
+        approval_id=approval_id,
+        updated_at=at,
+    )

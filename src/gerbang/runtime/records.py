@@ -14,15 +14,14 @@ from gerbang.policy.history import CallStatus
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.bodies import (
-    CallEvent,
     decided,
     event,
     refused_body,
-    step_name,
 )
 from gerbang.runtime.executor import Execution
-from gerbang.runtime.intent import intent
+from gerbang.runtime.intent import DISPATCHED, dispatched_row, intent
 from gerbang.runtime.listening import learn, read_again, speaks_of_outside
+from gerbang.runtime.outcome import ended
 from gerbang.runtime.output import Output
 from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
@@ -40,11 +39,10 @@ if TYPE_CHECKING:
     from gerbang.runtime.verdict import Verdict
 
 _STATUS: dict[str, CallStatus] = {"SUCCEEDED": "ok", "FAILED": "error", "UNCERTAIN": "uncertain"}
-_DISPATCHED = advance(CallState.PLANNED, LedgerEvent.DISPATCH)
-_AFTER = {  # looked up once: these two are taken for every call
-    "SUCCEEDED": advance(_DISPATCHED, LedgerEvent.SUCCEED),
-    "FAILED": advance(_DISPATCHED, LedgerEvent.FAIL),
-    "UNCERTAIN": advance(_DISPATCHED, LedgerEvent.LOSE_TRACK),
+_AFTER = {  # looked up once: one of them is taken for every call
+    "SUCCEEDED": advance(DISPATCHED, LedgerEvent.SUCCEED),
+    "FAILED": advance(DISPATCHED, LedgerEvent.FAIL),
+    "UNCERTAIN": advance(DISPATCHED, LedgerEvent.LOSE_TRACK),
 }
 
 
@@ -92,22 +90,7 @@ class Records:
 
         `over` is a row whose place the call takes.
         """
-        call = ticket.call
-        proposal = call.proposal
-        row = CallRow(
-            key=ticket.key,
-            run_id=session.run_id,
-            step_id=step_name(proposal.step_id),
-            ordinal=proposal.ordinal,
-            call_id=proposal.call_id,
-            tool=call.contract.name,
-            state=_DISPATCHED,
-            fingerprint=ticket.fingerprint,
-            arguments=call.canonical,
-            attempt=attempt,
-            approval_id=None if verdict is None else verdict.approval_id,
-            updated_at=at,
-        )
+        row = dispatched_row(session, ticket, attempt, at, None if verdict is None else verdict.approval_id)
         batch = session.batch()
         if over is None:
             batch.claims.append(row)
@@ -214,29 +197,7 @@ class Records:
         state = _AFTER[outcome.state]
         done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
         error = outcome.error
-        body = CallEvent(
-            session.run_id,
-            row.step_id,
-            session.principal.agent,
-            contract.name,
-            row.call_id,
-            risk_class=contract.risk,
-            attempt=row.attempt,
-            state=state,
-            status="success" if error is None else "error",
-            error_code="" if error is None else error.error_code,
-            effect="" if error is None else error.effect,
-            approval_id=row.approval_id,
-            started_at=started,
-            finished_at=now,
-            latency_ms=round((now - started) * 1000, 3),
-            output_hash=session.memory.marks.of(stored) if output is not None else "",
-            salt_id=session.memory.marks.name,
-            output_bytes=len(stored),
-            cost_units=contract.cost_units,
-            taint="" if taint is None else taint.trust_level,
-            may_contain_instructions=taint is not None and taint.may_contain_instructions,
-        )
+        body = ended(session, ticket, done, outcome, taint, started, has_output=output is not None)
         batch = Batch(calls=[done], events=[event("call.finished", session.run_id, body)])
         if ticket.number:  # 0: cancelled before it began
             session.memory.history.note_finished(ticket.number, ticket.plan.info, _STATUS[outcome.state])
