@@ -105,22 +105,23 @@ class Admission:
         checked = self._checked(session, proposal, key)
         if isinstance(checked, Refusal):
             return checked
-        found = Found()
-        error = await self._look(session, checked, found)
+        return await self._weighed_up(session, checked)
+
+    async def _weighed_up(self, session: RunSession, ticket: Ticket) -> Ticket | Refusal:
+        """Take a valid call through layers 2 to 5, looking up what they need; every look-up is on record."""
+        found = ticket.found = Found()
+        error = await self._look(session, ticket, found)
         if error is not None:
-            return Refusal(error, None, checked.call)
-        for name in self._asked(checked.plan):
+            return Refusal(error, None, ticket.call)
+        for name in self._asked(ticket.plan):
             try:
                 found.facts[name], recorded = await self._lookups.ask(
-                    self._lookups.facts, name, copied(checked.call.arguments), session.principal
+                    self._lookups.facts, name, copied(ticket.call.arguments), session.principal
                 )
                 found.records.append(recorded)
             except Unknown:  # the policy says no to a fact that it needs and has not
                 continue
-        document = self._document(session, checked, found)
-        decision = await self._decide_async(document) if self._waits else self._decide(document)
-        checked.found = found
-        return self._decided(checked, decision)
+        return self._decided(ticket, await self._decide_async(self._document(session, ticket, found)))
 
     def blocking(self, session: RunSession, proposal: Proposal) -> Ticket | Refusal:
         """Admit without waiting: what would have to wait counts as unknown, which is a no."""
@@ -160,22 +161,7 @@ class Admission:
         fresh = Ticket(ticket.call, ticket.entry, ticket.plan, ticket.key, ticket.fingerprint)
         if self._killed(session, fresh):
             return Refusal(refusals.killed())
-        found = Found()
-        error = await self._look(session, fresh, found)
-        if error is not None:
-            return Refusal(error)
-        for name in self._asked(fresh.plan):
-            try:
-                found.facts[name], _ = await self._lookups.ask(
-                    self._lookups.facts, name, copied(fresh.call.arguments), session.principal
-                )
-            except Unknown:
-                continue
-        document = self._document(session, fresh, found)
-        fresh.found = found
-        return self._decided(
-            fresh, await self._decide_async(document) if self._waits else self._decide(document)
-        )
+        return await self._weighed_up(session, fresh)
 
     async def settled(self, session: RunSession, ticket: Ticket) -> Refusal | None:
         """Decide once more when calls of the run began since the decision: they count for this one too.
@@ -184,7 +170,7 @@ class Admission:
         """
         while ticket.past != session.memory.history.total:
             document = self._document(session, ticket, ticket.found)
-            decision = await self._decide_async(document) if self._waits else self._decide(document)
+            decision = await self._decide_async(document)
             if decision.decision == "deny":
                 ticket.decision = decision
                 return Refusal(refusals.denied(decision), decision)
@@ -329,6 +315,8 @@ class Admission:
         return self._weighed(decision, document)
 
     async def _decide_async(self, document: PolicyInput) -> Decision:
+        if not self._waits:
+            return self._decide(document)
         decide: Any = self._policy
         try:
             decision = await decide.decide_async(document)
