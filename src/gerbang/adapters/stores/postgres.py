@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import LifoQueue
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import psycopg
 
@@ -20,18 +20,13 @@ from gerbang.adapters.stores.pg_fault import is_lost, translate
 from gerbang.adapters.stores.pg_group import PgGroup
 from gerbang.adapters.stores.prepared import Prepared
 from gerbang.adapters.stores.seal_mark import NAME, check_mark
-from gerbang.adapters.stores.switches import Switches
+from gerbang.adapters.stores.sql_reading import Row, SqlReading
 from gerbang.adapters.stores.writer import Writer
-from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_row
+from gerbang.adapters.stores.writing import check_bounds, check_text
 from gerbang.errors import StoreError
 from gerbang.values.record import (
-    AnswerRow,
-    ApprovalRow,
     Batch,
-    CallRow,
     Committed,
-    EventRow,
-    HeadRow,
     Kill,
     Pin,
     RunRow,
@@ -43,10 +38,8 @@ PATIENCE_S: Final = 10.0
 """How long a commit or a reader waits for a server that is away, in seconds."""
 _PAUSE_S: Final = 0.1
 
-Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, EventRow, HeadRow, Kill, Pin)
 
-
-class PostgresStore(Switches):
+class PostgresStore(SqlReading):
     """Records in the schema `gerbang` of a PostgreSQL database, shared by any number of processes.
 
     One thread writes, a few read; the event loop never waits for the server. A connection that is lost is
@@ -55,6 +48,7 @@ class PostgresStore(Switches):
     """
 
     immediate = False
+    _queries = statements
 
     def __init__(self, url: str, *, patience_s: float = PATIENCE_S) -> None:
         self._address = Address(url)
@@ -110,94 +104,17 @@ class PostgresStore(Switches):
             check_bounds(batch)
         return await self._writer.submit(Prepared(batch))
 
-    async def call(self, key: str) -> CallRow | None:
-        """Return the ledger row of a key."""
-        return _first(CallRow, await self._read(statements.GET_CALL, key))
-
-    async def calls(self, run_id: str) -> list[CallRow]:
-        """Return a run's calls in the order they were proposed."""
-        return _rows(CallRow, await self._read(statements.GET_CALLS, run_id))
-
-    async def open_calls(self, run_id: str) -> list[CallRow]:
-        """Return the run's calls that have no outcome yet, in the order they were proposed."""
-        return _rows(CallRow, await self._read(statements.GET_OPEN_CALLS, run_id))
-
-    async def uncertain(self, limit: int = 100) -> list[CallRow]:
-        """Return the calls in UNCERTAIN of all runs, oldest first."""
-        return _rows(CallRow, await self._read(statements.GET_UNCERTAIN, max(limit, 0)))
-
-    async def run(self, run_id: str) -> RunRow | None:
-        """Return one run, `events` being the number that is recorded."""
-        return _first(RunRow, await self._read(statements.GET_RUN, run_id))
-
-    async def runs(
-        self,
-        *,
-        limit: int = 50,
-        tenant: str | None = None,
-        state: str | None = None,
-        before: str | None = None,
-    ) -> list[RunRow]:
-        """Return the newest runs first, from the one after the run `before` on."""
-        wanted = {"tenant": tenant, "state": state, "before": before}
-        query = statements.get_runs(**{name: value is not None for name, value in wanted.items()})
-        values = [value for value in wanted.values() if value is not None]
-        rows = _rows(RunRow, await self._read(query, *values, max(limit, 0)))
-        if not rows and before is not None and await self.run(before) is None:
-            raise no_such_row(before)
-        return rows
-
     async def unfinished(self, limit: int = 100) -> list[RunRow]:
         """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""
-        return _rows(RunRow, await self._read(statements.GET_UNFINISHED, max(limit, 0)))
-
-    async def answers(self, run_id: str) -> list[AnswerRow]:
-        """Return a run's committed answers by step."""
-        return _rows(AnswerRow, await self._read(statements.GET_ANSWERS, run_id))
-
-    async def events(self, run_id: str, *, after: int = 0, limit: int = 10_000) -> list[EventRow]:
-        """Return a run's events with a sequence above `after`."""
-        return _rows(EventRow, await self._read(statements.GET_EVENTS, run_id, after, max(limit, 0)))
-
-    async def heads(self, *, after: int = 0, limit: int = 1000) -> list[HeadRow]:
-        """Return the last events of runs, in the order in which the runs began to be recorded."""
-        return _rows(HeadRow, await self._read(statements.GET_ALL_HEADS, after, max(limit, 0)))
-
-    async def old_runs(self, before: float, *, after: str | None = None, limit: int = 100) -> list[RunRow]:
-        """Return runs that began before a time and whose payloads are kept, oldest first."""
-        query = statements.get_old_runs(after=after is not None)
-        page = () if after is None else (after,)
-        return _rows(RunRow, await self._read(query, before, *page, max(limit, 0)))
-
-    async def approval(self, approval_id: str) -> ApprovalRow | None:
-        """Return one approval request."""
-        return _first(ApprovalRow, await self._read(statements.GET_APPROVAL, approval_id))
-
-    async def approvals(
-        self,
-        *,
-        run_id: str | None = None,
-        state: str | None = None,
-        tenant: str | None = None,
-        before: str | None = None,
-        limit: int = 100,
-    ) -> list[ApprovalRow]:
-        """Return approval requests, newest first."""
-        wanted = {"run": run_id, "state": state, "tenant": tenant, "before": before}
-        query = statements.get_approvals(**{name: value is not None for name, value in wanted.items()})
-        values = [value for value in wanted.values() if value is not None]
-        rows = _rows(ApprovalRow, await self._read(query, *values, max(limit, 0)))
-        if not rows and before is not None and await self.approval(before) is None:
-            raise no_such_row(before)
-        return rows
+        return self._rows(RunRow, await self._read(statements.GET_UNFINISHED, max(limit, 0)))
 
     async def kills(self) -> list[Kill]:
         """Return the kill switches that are on, by target."""
-        return sorted(_rows(Kill, await self._read(statements.GET_KILLS)), key=lambda kill: kill.target)
+        return sorted(self._rows(Kill, await self._read(statements.GET_KILLS)), key=lambda kill: kill.target)
 
     async def pins(self) -> list[Pin]:
         """Return the pins, by name."""
-        return sorted(_rows(Pin, await self._read(statements.GET_PINS)), key=lambda pin: pin.name)
+        return sorted(self._rows(Pin, await self._read(statements.GET_PINS)), key=lambda pin: pin.name)
 
     async def spent(self, key: str, window_s: float | None) -> float:
         """Return what was spent of a budget in the current window."""
@@ -206,11 +123,9 @@ class PostgresStore(Switches):
         found = await self._read(statements.GET_SPENT, key, span)
         return window((found[0][0], found[0][1]) if found else None, span, now)[1]
 
-    async def secret_key(self) -> bytes:
-        """Return the store's own 32 random bytes."""
-        if self._writer is None:
-            raise StoreError("The store is closed. Open it before asking for its key.")
-        return self._key
+    def _row(self, kind: type[Row], values: tuple[Any, ...]) -> Row:
+        made: Row = row(kind, values)
+        return made
 
     async def _read(self, query: str, *values: str | float) -> list[tuple[Any, ...]]:
         reading, idle = self._reading, self._idle
@@ -259,11 +174,3 @@ def _close(writer: Writer, reading: ThreadPoolExecutor, idle: "LifoQueue[Connect
         if connection is not None:
             connection.close()
     writer.stop()
-
-
-def _rows(kind: type[Row], found: Sequence[tuple[Any, ...]]) -> list[Row]:
-    return [row(kind, values) for values in found]
-
-
-def _first(kind: type[Row], found: Sequence[tuple[Any, ...]]) -> Row | None:
-    return row(kind, found[0]) if found else None
