@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gerbang.values import CallError, Contract, Principal
+from gerbang.values.pointer import pointer
 from gerbang.values.sentences import field, said
 
 CLEARANCE: Final[Mapping[str, frozenset[str]]] = {
@@ -64,8 +65,7 @@ def authorised(
         found = owners.get((kind, name))
         owner = owner_of(contract, argument, name, principal) if found is None else found
         if owner != principal.tenant:
-            pointer = "/" + argument.replace("~", "~0").replace("/", "~1")
-            foreign.append(field(pointer, "TENANT_MISMATCH", "foreign", kind=kind))
+            foreign.append(field(pointer([argument]), "TENANT_MISMATCH", "foreign", kind=kind))
     if foreign:
         return said("permission_denied", "TENANT_MISMATCH", invalid_fields=tuple(foreign[:20]))
     return None

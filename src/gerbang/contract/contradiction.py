@@ -6,6 +6,8 @@ Only what can be told from one object of the schema is looked for, so that nothi
 from collections.abc import Iterator
 from typing import Any, Final
 
+from gerbang.values.pointer import MISSING, at
+
 _SPANS: Final = (
     ("minimum", "maximum"),
     ("exclusiveMinimum", "exclusiveMaximum"),
@@ -130,17 +132,7 @@ def _same_value(schema: dict[str, Any], node: dict[str, Any]) -> Iterator[dict[s
 
 
 def _target(schema: dict[str, Any], reference: str) -> Iterator[dict[str, Any]]:
-    found: Any = schema
-    if reference.startswith("#/"):
-        for part in reference[2:].split("/"):
-            name = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, dict) and name in found:
-                found = found[name]
-            elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-                found = found[int(name)]
-            else:
-                return  # an encoded name or an anchor: the compiler has found it, we do not follow
-    elif reference != "#":
-        return
+    # an encoded name or an anchor: the compiler has found it, we do not follow
+    found = at(schema, reference[1:]) if reference.startswith("#/") or reference == "#" else MISSING
     if isinstance(found, dict):
         yield found

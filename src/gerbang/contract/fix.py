@@ -13,6 +13,7 @@ from gerbang.contract.coerce import coerce
 from gerbang.contract.schema import Branching, findings
 from gerbang.limits import MAX_FINDINGS
 from gerbang.values import InvalidField
+from gerbang.values.pointer import at, pointer, steps
 
 Operation = dict[str, Any]
 _MAX_MEMBERS: Final = 300
@@ -78,15 +79,9 @@ def apply(arguments: dict[str, Any], operation: Operation) -> bool:
 
 def _place(arguments: Any, path: str) -> tuple[dict[str, Any] | None, str]:
     """Return the object that holds the last part of a pointer, and that part."""
-    *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
-    here = arguments
-    for part in parents:
-        if isinstance(here, dict):
-            here = here.get(part)
-        elif isinstance(here, list) and part.isdecimal() and int(part) < len(here):
-            here = here[int(part)]
-        else:
-            return None, ""
+    parents, _, last = path.rpartition("/")
+    here = at(arguments, parents)
+    (last,) = steps(f"/{last}")
     return (here, last) if isinstance(here, dict) else (None, "")
 
 
@@ -125,11 +120,11 @@ def _missing(
 def _only_value(schema: dict[str, Any], path: list[Any]) -> Iterator[Operation]:
     options = schema.get("enum")
     if "const" in schema:
-        yield {"op": "add", "path": _pointer(path), "value": schema["const"]}
+        yield {"op": "add", "path": pointer(path), "value": schema["const"]}
     elif isinstance(options, list) and len(options) == 1:
-        yield {"op": "add", "path": _pointer(path), "value": options[0]}
+        yield {"op": "add", "path": pointer(path), "value": options[0]}
     elif "default" in schema:
-        yield {"op": "add", "path": _pointer(path), "value": schema["default"]}
+        yield {"op": "add", "path": pointer(path), "value": schema["default"]}
 
 
 def _extra(
@@ -158,7 +153,7 @@ def _value(
         wanted = value.strip().casefold()
         same = [one for one in options if isinstance(one, str) and one.casefold() == wanted]
         if len(same) == 1:
-            yield {"op": "replace", "path": _pointer(path), "value": same[0]}
+            yield {"op": "replace", "path": pointer(path), "value": same[0]}
     if kind not in ("type", "enum", "const", "anyOf", "oneOf"):
         return
     if isinstance(value, str) and len(value) <= _MAX_TEXT:
@@ -167,7 +162,7 @@ def _value(
         within = {"properties": {"v": schema}, "$defs": entry.contract.parameters.get("$defs", {})}
         read, changed = coerce(within, {"v": text})
         if changed:
-            yield {"op": "replace", "path": _pointer(path), "value": read["v"]}
+            yield {"op": "replace", "path": pointer(path), "value": read["v"]}
     if value is None:  # nothing was meant: an optional field is left out (a required one is missed then)
         yield _remove(path)
 
@@ -254,13 +249,9 @@ def _size(value: Any) -> int:
     return count
 
 
-def _pointer(path: list[Any]) -> str:
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
-
-
 def _remove(path: list[Any]) -> Operation:
-    return {"op": "remove", "path": _pointer(path)}
+    return {"op": "remove", "path": pointer(path)}
 
 
 def _move(old: list[Any], new: list[Any]) -> Operation:
-    return {"op": "move", "from": _pointer(old), "path": _pointer(new)}
+    return {"op": "move", "from": pointer(old), "path": pointer(new)}

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from gerbang.values import Contract, RiskClass
+from gerbang.values.pointer import escaped
 
 Level = Literal["note", "warning", "error"]
 LEVELS: Final[tuple[Level, ...]] = ("note", "warning", "error")
@@ -111,7 +112,7 @@ def parts(contract: Contract) -> Iterator[tuple[str, str, dict[str, Any]]]:
         inner: list[tuple[str, str, Any]] = []
         for key in ("properties", "$defs", "patternProperties"):
             members = _members(schema.get(key))
-            inner += [(f"{path}/{key}/{_escaped(member)}", member, part) for member, part in members]
+            inner += [(f"{path}/{key}/{escaped(member)}", member, part) for member, part in members]
         inner += [(f"{path}/{key}", name, schema.get(key)) for key in ("items", "additionalProperties")]
         for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
             branches = schema.get(key)
@@ -133,7 +134,3 @@ def fixed(schema: dict[str, Any]) -> bool:
 
 def _members(value: Any) -> Iterable[tuple[str, Any]]:
     return value.items() if isinstance(value, dict) else ()
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

@@ -7,6 +7,8 @@ not fit has to go through every branch again: the work grows with branches to th
 from collections.abc import Iterator
 from typing import Any, Final
 
+from gerbang.values.pointer import MISSING, at
+
 _CHOICES: Final = ("anyOf", "oneOf", "allOf")
 _MAX_WORK: Final = 20_000
 _MAX_DEPTH: Final = 64
@@ -68,16 +70,8 @@ def _references(schema: Any) -> Iterator[str]:
 def _target(schema: Any, reference: str) -> Any:
     if not reference.startswith("#/"):
         return schema
-    found = schema
-    for part in reference[2:].split("/"):
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict) and name in found:
-            found = found[name]
-        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-            found = found[int(name)]
-        else:
-            return schema  # an encoded or unusual name: taken as the whole
-    return found
+    found = at(schema, reference[1:])
+    return schema if found is MISSING else found  # an encoded or unusual name: taken as the whole
 
 
 def _has_loop(inside: dict[str, set[str]]) -> bool:

@@ -10,6 +10,7 @@ from gerbang.contract.recursion import branches, too_much_to_explain
 from gerbang.errors import ContractError
 from gerbang.limits import MAX_FINDINGS
 from gerbang.values import InvalidField
+from gerbang.values import pointer as pointers
 from gerbang.values.sentences import field as finding
 
 _LINEAR: Final = jsonschema_rs.RegexOptions()
@@ -105,9 +106,8 @@ def findings(validator: Validator, arguments: Any) -> tuple[tuple[InvalidField, 
 
 
 def pointer(path: Any) -> str:
-    """Return the JSON Pointer (RFC 6901) of a path of keys and indexes. Very long keys are cut."""
-    parts = (str(part)[:_MAX_PART] for part in path)
-    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
+    """Return the JSON Pointer of a path of keys and indexes. Very long keys are cut."""
+    return pointers.pointer([str(part)[:_MAX_PART] for part in path])
 
 
 def _many(value: Any) -> bool:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from gerbang.limits import MAX_FINDINGS
 from gerbang.values import CallError, InvalidField, Principal
 from gerbang.values.contract_parts import Check
+from gerbang.values.pointer import pointer
 from gerbang.values.sentences import said
 
 
@@ -143,5 +144,5 @@ def _error(found: Sequence[Finding]) -> CallError:
 def _fields(found: Sequence[Finding]) -> Iterator[InvalidField]:
     for finding in found:
         for argument in finding.arguments or ("",):
-            pointer = "/" + argument.replace("~", "~0").replace("/", "~1") if argument else ""
-            yield InvalidField(pointer, finding.code, finding.message, finding.said, finding.params)
+            where = pointer([argument] if argument else [])
+            yield InvalidField(where, finding.code, finding.message, finding.said, finding.params)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from gerbang.contract.semantic import Finding, Options, ReadAsked, SemanticFacts, SemanticValidator
 from gerbang.values.instant import seconds_of
+from gerbang.values.pointer import MISSING, at
 from gerbang.values.sentences import Param, field
 
 _DAY: Final = 86_400.0
@@ -198,15 +199,8 @@ def _watched_from(options: Options) -> tuple[str, ...]:
 
 def value_at(value: Any, path: str) -> Any:
     """Return what a JSON Pointer leads to, None when it leads nowhere."""
-    for part in path.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, Mapping):
-            value = value.get(name)
-        elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
-            value = value[int(name)]
-        else:
-            return None
-    return value
+    found = at(value, path)
+    return None if found is MISSING else found
 
 
 def _short(value: Any) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gerbang.errors import UsageError
+from gerbang.values.pointer import MISSING, at
 
 ANY: Final[frozenset[str]] = frozenset()
 """Nothing is known: raw text stays text."""
@@ -101,19 +102,12 @@ def resolve(schema: Any, root: Mapping[str, Any]) -> Any:
     for _ in range(_MAX_REFS):
         if not isinstance(schema, Mapping) or not isinstance(schema.get("$ref"), str):
             return schema
-        target: Any = root
         reference = schema["$ref"]
         if not reference.startswith("#"):
             return None
-        for part in reference[1:].split("/")[1:]:
-            step = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(target, Mapping):
-                target = target.get(step)
-            elif isinstance(target, list) and step.isdigit() and int(step) < len(target):
-                target = target[int(step)]
-            else:
-                return None
-        schema = target
+        schema = at(root, reference[1:])
+        if schema is MISSING:
+            return None
     return None
 
 

@@ -21,13 +21,14 @@ from gerbang.policy.hours import window
 from gerbang.policy.input import PROVENANCES, RISK_FACTS, PolicyInput
 from gerbang.policy.sequence import sequence
 from gerbang.policy.where import Where, short
+from gerbang.values.pointer import steps
 
 
 def _arguments(key: str, want: Any, where: Where, context: Context) -> list[Condition]:
     found = []
     for name, test in mapping_of(want, where, "argument names to a value or a comparison").items():
         below = where.at(name, f".{name[:80]}")
-        path = _path(name)
+        path = argument_path(name)
         read = _digger(path)
         found.append(
             Condition(f"arguments.{name}", test, _argument(path, read, test, comparison(test, below)), read)
@@ -35,10 +36,10 @@ def _arguments(key: str, want: Any, where: Where, context: Context) -> list[Cond
     return found
 
 
-def _path(name: str) -> list[str]:
+def argument_path(name: str) -> list[str]:
     """Return the way to a nested argument: `a.b.0`, or a JSON Pointer for names that hold dots."""
     if name.startswith("/"):
-        return [part.replace("~1", "/").replace("~0", "~") for part in name[1:].split("/")]
+        return steps(name)
     return name.split(".")
 
 

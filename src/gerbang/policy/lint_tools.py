@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from gerbang.policy.condition import Condition
+from gerbang.policy.conditions import argument_path
 from gerbang.policy.rule import Rule
 from gerbang.values.contract import Contract
 
@@ -57,10 +58,7 @@ def _argument(condition: Condition, contracts: list[Contract]) -> Iterator[Said]
 
 def _mismatch(condition: Condition, contract: Contract) -> Said | None:
     name = condition.name.removeprefix(_ARGUMENTS)
-    if name.startswith("/"):
-        path = [part.replace("~1", "/").replace("~0", "~") for part in name[1:].split("/")]
-    else:
-        path = name.split(".")
+    path = argument_path(name)
     schema: Any = contract.parameters
     for step, part in enumerate(path):
         schema, found = _below(schema, part)

@@ -12,6 +12,7 @@ import msgspec
 import orjson
 
 from gerbang.limits import MAX_ARGUMENT_BYTES, MAX_ARGUMENT_DEPTH
+from gerbang.values.pointer import escaped
 
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")  # exact buffers: orjson's keep 4 KB each
 _SAFE: Final = 9_007_199_254_740_992
@@ -165,7 +166,7 @@ def _write_part(name: str | int, value: Any, out: _Out, depth: int) -> None:
         _write(value, out, depth - 1)
     except NotCanonical as error:
         part = str(name)[:_MAX_PATH].encode("utf-8", "replace").decode()
-        error.path = "/" + part.replace("~", "~0").replace("/", "~1") + error.path
+        error.path = f"/{escaped(part)}{error.path}"
         raise
 
 

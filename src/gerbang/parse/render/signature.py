@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from gerbang.limits import MAX_TOOL_NAME
 from gerbang.parse.render.refusal import RenderError, quoted
+from gerbang.values.pointer import at
 
 MAX_DESCRIPTION: Final = 240
 """Characters of a tool's description in its line."""
@@ -115,14 +116,7 @@ def resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
             return schema
         if not ref.startswith("#"):
             return {}
-        target: Any = root
-        for step in ref[1:].split("/")[1:]:
-            target = (
-                target.get(step.replace("~1", "/").replace("~0", "~"))
-                if isinstance(target, Mapping)
-                else None
-            )
-        schema = target
+        schema = at(root, ref[1:])
     return {}
 
 
