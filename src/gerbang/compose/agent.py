@@ -13,10 +13,11 @@ from gerbang import parse
 from gerbang.compose.agent_options import dialect_of, model_of, positive, profile_of, seconds
 from gerbang.compose.client_tools import Client, ClientTools
 from gerbang.compose.continuing import continued, last_results
-from gerbang.compose.events import AgentEvent, Finished, RunResult
+from gerbang.compose.events import AgentEvent, RunResult
 from gerbang.compose.gateway import Gateway
 from gerbang.compose.messages import last_prompt, read_messages, read_prompt
 from gerbang.compose.runs import check_place
+from gerbang.compose.streaming import streamed
 from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.client_tools import ClientTool
 from gerbang.errors import UsageError
@@ -167,32 +168,11 @@ class Agent:
 
         Leaving the loop early cancels the run; it is recorded as cancelled. Raises what `run` raises.
         """
-        queue: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
-
-        def emit(event: AgentEvent) -> None:
-            queue.put_nowait(event)
-
-        task = asyncio.create_task(
-            self._drive(
-                _Given(prompt, history, client),
-                principal,
-                purpose,
-                intent,
-                emit,
-                run_id,
-                state,
-            )
-        )
-        task.add_done_callback(lambda _: queue.put_nowait(None))
-        try:
-            while (event := await queue.get()) is not None:
+        given = _Given(prompt, history, client)
+        events = streamed(lambda emit: self._drive(given, principal, purpose, intent, emit, run_id, state))
+        async with contextlib.aclosing(events):
+            async for event in events:
                 yield event
-            yield Finished(await task)
-        finally:
-            if not task.done():
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
 
     async def aclose(self) -> None:
         """Free the model's processes and connections. The gateway stays open."""

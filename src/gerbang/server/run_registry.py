@@ -18,6 +18,7 @@ from gerbang.compose.events import (
     ToolFinished,
     ToolOpened,
 )
+from gerbang.compose.streaming import streamed
 from gerbang.errors import GerbangError
 from gerbang.runtime.run_settings import new_run_id
 from gerbang.server.live import LiveRun
@@ -95,19 +96,17 @@ class RunRegistry:
         former = self._runs.get(run_id)
         if former is not None and not former.over:
             raise problem(409, "conflict", "ALREADY_RUNNING", f"Run {run_id} is running already.")
-        resume: Any = getattr(agent, "resume", None)
-        if resume is None:
-            raise problem(501, "internal_error", "NOT_BUILT", "This version cannot resume runs.")
         if former is not None:
             self._forget(run_id)
         live = self._new(run_id, principal, prompt, None)
         toolset.hold()
-        live.task = asyncio.create_task(self._drive(live, toolset, _resumed(resume, run_id, principal)))
+        events = streamed(lambda emit: agent.resume(run_id, principal=principal, emit=emit))
+        live.task = asyncio.create_task(self._drive(live, toolset, events))
         return live
 
     def can_resume(self, toolset: Toolset) -> bool:
-        """Tell whether this version can resume runs."""
-        return hasattr(toolset.agent, "resume") and not self.draining
+        """Tell whether runs can be resumed: there is an agent, and the server does not stop."""
+        return toolset.agent is not None and not self.draining
 
     async def cancel(self, live: LiveRun) -> None:
         """Cancel a run and wait until that is recorded."""
@@ -251,18 +250,3 @@ async def _tell(
                 live.say("assistant_delta", text=event.result.answer)
             return event.result.status, event.result.answer
     return "failed", ""
-
-
-async def _resumed(resume: Any, run_id: str, principal: Principal) -> AsyncGenerator[Any]:
-    """Yield the events of a resumed run. Leaving early cancels it; it is recorded as cancelled."""
-    queue: asyncio.Queue[Any] = asyncio.Queue()
-    task = asyncio.create_task(resume(run_id, principal=principal, emit=queue.put_nowait))
-    task.add_done_callback(lambda _: queue.put_nowait(None))
-    try:
-        while (event := await queue.get()) is not None:
-            yield event
-        yield Finished(await task)
-    finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait((task,))
