@@ -6,12 +6,12 @@ from typing import Any, Final
 import psycopg
 
 from gerbang.adapters.stores import pg_statements as statements
+from gerbang.adapters.stores.collecting import Collecting
 from gerbang.adapters.stores.pg_columns import columns, texts
 from gerbang.adapters.stores.pg_connection import Connection
 from gerbang.adapters.stores.pg_heads import PgHeads
-from gerbang.adapters.stores.prepared import KEY, Params, Prepared
-from gerbang.audit.chain import extend
-from gerbang.values.record import CallRow, CallState, Committed, Lease
+from gerbang.adapters.stores.prepared import KEY, Params
+from gerbang.values.record import CallRow, CallState
 
 Cursor = psycopg.Cursor[tuple[Any, ...]]
 
@@ -19,36 +19,14 @@ _STATE: Final = CallRow.__struct_fields__.index("state")
 _RESOLVED: Final = frozenset({CallState.RESOLVED_SUCCEEDED, CallState.RESOLVED_FAILED})
 
 
-class Rows:
+class Rows(Collecting):
     """Collects what batches write, and writes it."""
 
     def __init__(self, heads: PgHeads) -> None:
-        self._heads = heads
+        super().__init__(heads)
         self.claims: list[Params] = []
         self.calls: list[Params] = []
-        self._runs: list[Params] = []
-        self._answers: list[Params] = []
-        self._approvals: list[Params] = []
-        self._events: list[Params] = []
         self._sent: list[Cursor] = []
-
-    def add(self, batch: Prepared, held: Lease | None = None) -> Committed:
-        """Take in all of a batch but its calls. The ends of its chains are known."""
-        if batch.runs:
-            self._runs += batch.runs
-        if batch.answers:
-            self._answers += batch.answers
-        if batch.approvals:
-            self._approvals += batch.approvals
-        seq = 0
-        append = self._events.append
-        for event in batch.events:
-            head = self._heads.of(event.run_id)
-            kind, body = event.kind, event.body
-            head.digest = digest = extend(head.digest, kind, body)
-            head.seq = seq = head.seq + 1
-            append((head.run, seq, kind, body, digest))
-        return Committed(seq, held=held) if held is not None else Committed(seq)
 
     def write(self, connection: Connection) -> None:
         """Send it all."""

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from gerbang.adapters.stores import checks, statements
 from gerbang.adapters.stores.checks import KEPT, Checks
+from gerbang.adapters.stores.collecting import Collecting
 from gerbang.adapters.stores.prepared import KEY, Params, Prepared
 from gerbang.adapters.stores.sqlite_checks import FileSource, prune, write_out
 from gerbang.adapters.stores.sqlite_fault import is_busy, translate
 from gerbang.adapters.stores.sqlite_heads import Heads
 from gerbang.adapters.stores.store_clock import StoreClock
-from gerbang.audit.chain import extend
 from gerbang.errors import StoreError
 from gerbang.values.record import ApprovalRow, CallRow, Committed, Lease, follows, frees
 
@@ -81,18 +81,14 @@ class GroupWriter:
         return committed
 
 
-class _Together:
+class _Together(Collecting):
     """One transaction in the making, for the usual case that every claimed key is new."""
 
     def __init__(self, connection: sqlite3.Connection, heads: Heads, known: Checks) -> None:
+        super().__init__(heads)
         self._connection = connection
-        self._heads = heads
         self._checks = known
         self._calls: list[Params] = []
-        self._runs: list[Params] = []
-        self._answers: list[Params] = []
-        self._approvals: list[Params] = []
-        self._events: list[Params] = []
 
     def write(self, group: Sequence[Prepared]) -> list[Committed]:
         """Write the group and return its answers. Raises _Contended before anything else is written."""
@@ -125,21 +121,7 @@ class _Together:
     def _add(self, batch: Prepared, held: Lease | None = None) -> Committed:
         if batch.calls:
             self._calls += batch.calls
-        if batch.runs:
-            self._runs += batch.runs
-        if batch.answers:
-            self._answers += batch.answers
-        if batch.approvals:
-            self._approvals += batch.approvals
-        seq = 0
-        append = self._events.append
-        for event in batch.events:
-            head = self._heads.of(event.run_id)
-            kind, body = event.kind, event.body
-            head.digest = digest = extend(head.digest, kind, body)
-            head.seq = seq = head.seq + 1
-            append((head.run, seq, kind, body, digest))
-        return Committed(seq, held=held) if held is not None else Committed(seq)
+        return self.add(batch, held)
 
     def _flush(self) -> None:
         many = self._connection.executemany
