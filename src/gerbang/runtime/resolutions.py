@@ -1,5 +1,7 @@
 """Records of what became of calls whose outcome was not known: lost for good, or found out about."""
 
+from typing import Any
+
 import msgspec
 from msgspec.structs import replace
 
@@ -15,8 +17,8 @@ from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import stored_error
 from gerbang.runtime.ticket import Ticket
 from gerbang.runtime.writing import TakenOver
-from gerbang.values import Proposal, Result
-from gerbang.values.record import Batch, CallRow, CallState
+from gerbang.values import CallError, Proposal, Result
+from gerbang.values.record import Batch, CallRow, CallState, NewEvent
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -49,20 +51,7 @@ class Resolutions:
             finished_at=now,
             reasons=("NEEDS_A_PERSON",) if person else (),
         )
-        result = Result(
-            status="error",
-            tool=contract.name,
-            run_id=session.run_id,
-            step_id=proposal.step_id,
-            call_id=proposal.call_id,
-            error=error,
-            for_model=shown,
-            decision=ticket.decision,
-        )
-        batch = session.batch()
-        batch.calls.append(done)
-        batch.events.append(event("call.lost", session.run_id, body))
-        return await self._records.ending(session, batch, result)
+        return await self._ending(session, ticket, done, event("call.lost", session.run_id, body), error)
 
     async def found_out(
         self, session: RunSession, ticket: Ticket, row: CallRow, answer: Result | None
@@ -90,20 +79,34 @@ class Resolutions:
             finished_at=now,
             reasons=("PROBED",),
         )
+        found = event("call.resolved", session.run_id, body)
+        return await self._ending(session, ticket, done, found, error, value)
+
+    async def _ending(
+        self,
+        session: RunSession,
+        ticket: Ticket,
+        done: CallRow,
+        said: NewEvent,
+        error: CallError | None,
+        value: Any = None,
+    ) -> Result:
+        """Write a call's row and event, with what the run owes, and return the call's result."""
+        batch = session.batch()
+        batch.calls.append(done)
+        batch.events.append(said)
+        proposal = ticket.call.proposal
         result = Result(
-            status="ok" if happened else "error",
-            tool=contract.name,
+            status="ok" if error is None else "error",
+            tool=ticket.call.contract.name,
             run_id=session.run_id,
             step_id=proposal.step_id,
             call_id=proposal.call_id,
             value=value,
             error=error,
-            for_model=shown,
+            for_model=done.for_model,
             decision=ticket.decision,
         )
-        batch = session.batch()
-        batch.calls.append(done)
-        batch.events.append(event("call.resolved", session.run_id, body))
         return await self._records.ending(session, batch, result)
 
     async def overtaken(

@@ -75,44 +75,27 @@ class Verdict(Struct, frozen=True, gc=False):
 def granted(ballot: Ballot, ticket: "Ticket", held: CallRow, lang: str, key: bytes) -> Verdict:
     """Return the verdict of a grant. Arguments that a person wrote without the contract are checked now."""
     row, editor = ballot.row, ballot.editor
-    named = row.approval_id
     bound = row.binding
     if bound != ballot.terms.bind(row.key, row.arguments):
         bound = ""  # no call has this binding
+    verdict = Verdict(
+        "granted",
+        row.approval_id,
+        row,
+        held,
+        by=row.decided_by,
+        binding=bound,
+        seal=lambda changed: sealed(changed, key),
+    )
     if row.arguments == ticket.call.canonical:
-        return Verdict(
-            "granted",
-            named,
-            row,
-            held,
-            by=row.decided_by,
-            binding=bound,
-            seal=lambda changed: sealed(changed, key),
-        )
+        return verdict
     arguments = arguments_of(row.arguments)
     if editor is not None and not editor.checked:
         asked = replace(row, arguments=ballot.asked_for)
         checked = edit(asked, ballot.terms, ticket.entry, arguments)
         if isinstance(checked, CallError):
-            return Verdict(
-                "granted",
-                named,
-                row,
-                held,
-                by=row.decided_by,
-                error=checked,
-                seal=lambda changed: sealed(changed, key),
-            )
+            return replace(verdict, error=checked, binding=None)
         bound, arguments = checked.row.binding, arguments_of(checked.row.arguments)
     lines = changes(arguments_of(ballot.asked_for), arguments, ticket.call.contract.sensitive, lang)
-    return Verdict(
-        "granted",
-        named,
-        row,
-        held,
-        by=row.decided_by,
-        arguments=arguments,
-        edited_note=note_of(editor.user if editor else row.decided_by or "", lines, lang),
-        binding=bound,
-        seal=lambda changed: sealed(changed, key),
-    )
+    note = note_of(editor.user if editor else row.decided_by or "", lines, lang)
+    return replace(verdict, arguments=arguments, edited_note=note, binding=bound)
