@@ -14,7 +14,6 @@ somebody at once. `ask`: a person decides whether to send it again. `no`: it has
 _GRAVE: Final = frozenset({RiskClass.EXTERNAL_COMMUNICATION, RiskClass.TRANSACTIONAL, RiskClass.DESTRUCTIVE})
 _SAFE: Final = frozenset({RiskClass.COMPUTE, RiskClass.READ_INTERNAL, RiskClass.READ_EXTERNAL})
 _NO_REPEAT: Final = frozenset({"validation_error", "permission_denied"})
-_RETRY_WORDS: Final = frozenset({"timeout", "rate_limited", "transient_network_error", "upstream_error"})
 
 
 def fate_of(error: CallError, contract: Contract) -> Fate:
@@ -35,7 +34,10 @@ def fate_of(error: CallError, contract: Contract) -> Fate:
 
 
 def next_step(contract: Contract, error: CallError, attempt: int) -> Next:
-    """Return what follows attempt number `attempt` (from 1) that ended with this error."""
+    """Return what follows attempt number `attempt` (from 1) that ended with this error.
+
+    What a contract's `never_retry_on` can name is never repeated anyway, whether or not it names it.
+    """
     fate = fate_of(error, contract)
     if fate == "refused" or error.error_type in _NO_REPEAT:
         return "no"

@@ -1,6 +1,6 @@
 """How the formats differ within a family: frozen rows, read by the family's one machine."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,4 +116,3 @@ class Entry:
 
     mark: str
     layout: JsonTags | NamedJson | XmlTags | PairTags | Elements | Python | Notation
-    line_start: bool = field(default=False)

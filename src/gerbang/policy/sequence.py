@@ -210,5 +210,3 @@ _BUILDERS: Final[dict[str, Callable[[Any, Where, bool], Asked]]] = {
     "total": _figure(lambda past: past.total),
     "in_flight": _figure(lambda past: past.in_flight),
 }
-CONDITIONS: Final = tuple(_BUILDERS)
-"""The conditions of a `history` block."""

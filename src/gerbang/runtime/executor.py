@@ -132,7 +132,7 @@ class Executor:
             return "The tool could not say what would happen."
         if isinstance(output, str):
             return "The tool could not say what would happen."
-        text = output.value if isinstance(output.value, str) else output.text.decode()
+        text = output.plain
         return clean_text(redact(text[:_PREVIEW_CHARS]))
 
     async def _said(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:

@@ -26,6 +26,11 @@ class Output(msgspec.Struct, frozen=True, gc=False):
     text: bytes
     total: int = 0
 
+    @property
+    def plain(self) -> str:
+        """The result as text: a string as it is, anything else as JSON."""
+        return self.value if isinstance(self.value, str) else self.text.decode()
+
 
 def read_output(returned: Any) -> Output | str:
     """Return the JSON of what a tool returned, or a sentence that says why it has none."""

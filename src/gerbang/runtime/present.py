@@ -1,7 +1,5 @@
 """What the model is shown of a result or an error: bounded, redacted, framed, in the profile's words."""
 
-from typing import Any
-
 import msgspec
 from msgspec.structs import replace
 
@@ -54,14 +52,9 @@ def _bounded(message: str, limit: int, texts: Texts) -> str:
     return message if len(body) <= limit else head + dash + body[:limit] + texts.cut.format(total=len(body))
 
 
-def plain_text(value: Any, encoded: bytes) -> str:
-    """Return a result as text: a string as it is, anything else as JSON."""
-    return value if isinstance(value, str) else encoded.decode()
-
-
 def show_result(output: Output, contract: Contract, taint: Taint, profile: Profile, texts: Texts) -> str:
     """Return a result as the model sees it, at most the smaller of the contract's and profile's caps."""
-    text = output.value if isinstance(output.value, str) else output.text.decode()
+    text = output.plain
     limit = min(contract.result_max_chars, profile.result_max_chars)
     if len(text) > limit:
         # a cut may fall inside a credential: what is cut off is masked first, with a margin

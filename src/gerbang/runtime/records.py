@@ -281,10 +281,7 @@ class Records:
             if speaks_of_outside(contract, error):
                 session.memory.tainted = True
             return None, show_error(error, contract.name, session.profile, session.texts)
-        text = output.value if isinstance(output.value, str) else ""
-        if not text:
-            text = output.text.decode()
-        taint = label(contract.name, contract.risk, text)
+        taint = label(contract.name, contract.risk, output.plain)
         if taint.trust_level == "external":
             session.memory.tainted = True
         return taint, show_result(output, contract, taint, session.profile, session.texts)

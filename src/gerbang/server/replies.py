@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator
 from typing import Any, Final
 
 import msgspec
@@ -12,7 +12,6 @@ from gerbang.server.problems import MEDIA_TYPE, Problem
 
 _ENCODER: Final = msgspec.json.Encoder()
 _JSON: Final = b"application/json"
-JsonLines = Iterable[tuple[bytes, bytes]]
 
 
 class Reply:

@@ -14,8 +14,6 @@ from gerbang.values.record import Spend, Take
 By = Literal["tool", "actor", "tenant", "team", "run"]
 BY: Final = ("tool", "actor", "tenant", "team", "run")
 
-RATE_CODES: Final = {by: f"RATE_{by.upper()}" for by in BY}
-
 
 class Limit(Struct, frozen=True, gc=False):
     """A bound on what one `by` may do: one tool (of one tenant), actor, tenant, team or run.

@@ -66,11 +66,6 @@ class RegoLine:
         if process is not None:
             self._adopt(process, ready=True)
 
-    @property
-    def worker_pid(self) -> int | None:
-        """Process id of the worker, if there is one now."""
-        return self._process.pid if self._process is not None else None
-
     def ask(self, line: bytes, document: PolicyInput) -> asyncio.Future[Told]:
         """Send one document, which ends in a newline. The future never has an exception."""
         future: asyncio.Future[Told] = self._loop.create_future()

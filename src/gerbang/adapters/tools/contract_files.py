@@ -12,12 +12,12 @@ A file holds one contract, several YAML documents, or a list. Fields are those o
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from gerbang.adapters.tools.declared import DeclaredTool
 from gerbang.adapters.tools.function_body import named_function
@@ -39,13 +39,6 @@ class ContractFile(ContractDocument, frozen=True, kw_only=True, forbid_unknown_f
 
     python: Annotated[str | None, Meta(description="What to run: package.module:function.")] = None
     http: Annotated[dict[str, Any] | None, Meta(description="What to run: an HTTP request.")] = None
-
-
-class Described(Struct, frozen=True):
-    """A contract as it stands in a file. `fields` are the file's own."""
-
-    contract: Contract
-    fields: Mapping[str, Any]
 
 
 def load_contracts(path: str | Path, *, pin: bool = False) -> list[Any]:
