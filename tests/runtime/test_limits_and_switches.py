@@ -247,3 +247,21 @@ def test_so_many_at_once() -> None:
             assert most == 2
 
     run(work())
+
+
+def test_a_tool_may_be_named_as_on_the_wire_and_a_slip_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    _, tools = counted()
+
+    async def work() -> None:
+        async with g.Gateway(tools=tools) as gate:
+            await gate.kill("tool:notes__read__v1")
+            assert [one.target for one in await gate.kills()] == ["tool:notes.read.v1"]
+            assert code(await gate.call("notes.read.v1", {"name": "a"})) == "KILL_SWITCH"
+            await gate.revive("tool:notes__read__v1")
+            assert await gate.kills() == []
+            assert caplog.text == ""
+            await gate.kill("tool:notes.raed.v1")
+            assert "notes.raed.v1" in caplog.text
+
+    with caplog.at_level("WARNING", "gerbang.gateway"):
+        run(work())

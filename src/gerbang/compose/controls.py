@@ -1,6 +1,7 @@
 """What people do to a gateway that is open: decide requests, approve tools, turn kill switches."""
 
 import asyncio
+import logging
 from typing import Any
 
 from gerbang.compose.erasure import Pruned, erase_run, prune
@@ -14,6 +15,8 @@ from gerbang.runtime.leases import Leases
 from gerbang.runtime.switches import Switches
 from gerbang.values import LOCAL, Principal
 from gerbang.values.record import ApprovalRow, Kill
+
+_LOG = logging.getLogger("gerbang.gateway")
 
 
 class Controls:
@@ -101,18 +104,34 @@ class Controls:
 
     def kill(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
         """Turn a kill switch on: `all`, `tool:NAME`, `group:NAME` or `tenant:NAME`. It beats every policy.
+        A name that no tool of this gateway has is logged.
 
         In this process it holds from the return on; in every process that shares the store from the moment
         that the returned future is done, which may be awaited. Raises UsageError, and StoreError by the
         future: the switch then holds in this process only.
         """
         _ = self.gate
-        return self._switches.kill(target, by or LOCAL, reason)
+        return self._switches.kill(self._meant(target), by or LOCAL, reason)
 
     def revive(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
         """Turn a kill switch off again; the returned future is done when that is on record."""
         _ = self.gate
-        return self._switches.revive(target, by or LOCAL, reason)
+        return self._switches.revive(self._meant(target), by or LOCAL, reason)
+
+    def _meant(self, target: str) -> str:
+        """Return the switch that is meant: a tool may be named as it is on the wire.
+
+        A tool that this gateway does not know may be another process's; that is logged, for it may be a
+        slip of the pen as well, and a switch that stops nothing looks like one that does.
+        """
+        kind, colon, name = str(target).partition(":")
+        if kind != "tool" or not colon:
+            return target
+        entry = self._toolbox.catalogue.find(name)
+        if entry is not None:
+            return f"tool:{entry.contract.name}"
+        _LOG.warning("No tool of this gateway is called %r; the switch is turned all the same.", name[:200])
+        return target
 
     async def erase(self, run_id: str, *, by: Principal, reason: str = "") -> str:
         """Erase the payloads of a run that is over: prompt, answers, arguments, results. Its audit chain
