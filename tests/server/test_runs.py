@@ -7,7 +7,9 @@ from typing import Any
 
 import aiohttp
 
-from tests.server.running import Client, Server, client, key, scripted
+from tests.server import model as models
+from tests.server.model import HOLD
+from tests.server.running import Client, Server, client, key, scripted, started
 from tests.server.test_websocket import PARIS, SCRIPT
 
 
@@ -287,6 +289,42 @@ def test_tenants_see_nothing_of_each_other(tmp_path: Any) -> None:
             assert (await hers.get("/api/tools"))[1]["count"] == 0
             assert (await his.get("/v1/tools/get_thing"))[0] == 200
             assert (await hers.get("/v1/tools/get_thing"))[0] == 404
+
+    asyncio.run(main())
+
+
+def test_a_run_of_a_killed_server_is_taken_up_by_the_next(tmp_path: Any) -> None:
+    answers: list[Any] = [*SCRIPT[PARIS][:1], ["Half an ans", HOLD], "It is 21 degrees in Paris."]
+
+    async def main() -> None:
+        model, runner = await models.serving({PARIS: answers})
+        options = ["--model", model.address, "--profile", "voice", "--store", f"sqlite:{tmp_path / 's.db'}"]
+        bounds = {"lease_s": 1.0, "recover_every_s": 0.2}
+        first = started(*options, folder=tmp_path, bounds=bounds)
+        server = await asyncio.to_thread(first.__enter__)
+        async with client(server) as http:
+            _, run = await http.post("/v1/runs", {"prompt": PARIS})
+            await model.holding.wait()
+            server.process.kill()
+        await asyncio.to_thread(first.__exit__, None, None, None)
+        second = started(*options, folder=tmp_path, bounds=bounds)
+        server = await asyncio.to_thread(second.__enter__)
+        try:
+            async with client(server) as http:
+                shown: dict[str, Any] = {}
+                for _ in range(600):
+                    _, shown = await http.get(f"/v1/runs/{run['run_id']}")
+                    if shown["state"] != "running":
+                        break
+                    await asyncio.sleep(0.05)
+                assert (shown["state"], shown["answer"]) == ("completed", "It is 21 degrees in Paris.")
+                assert len(model.requests) == 3  # the first answer was on record: it is not asked for again
+                _, found = await http.get(f"/v1/audit/{run['run_id']}/verify")
+                assert found["whole"] is True
+        finally:
+            model.released.set()
+            await asyncio.to_thread(second.__exit__, None, None, None)
+            await runner.cleanup()
 
     asyncio.run(main())
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -13,7 +13,7 @@ from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.secrets import opened
 from gerbang.config import Settings
-from gerbang.errors import ConfigError, UsageError
+from gerbang.errors import ConfigError
 from gerbang.ports import Model, Store
 
 DEFAULT_KEYS: Final = ".gerbang/keys.json"
@@ -43,6 +43,10 @@ Rate = Annotated[float, typer.Option(min=0.001, max=1_000_000, help="Requests a 
 Burst = Annotated[int, typer.Option(min=1, max=1_000_000, help="Requests of one key at once.")]
 Drain = Annotated[float, typer.Option(min=0, max=3_600, help="Seconds that runs get to end after SIGTERM.")]
 
+LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"], typer.Option("--log-level", help="What is logged.")
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
@@ -71,20 +75,17 @@ def serve(
     burst: Burst = 400,
     speech: Speech = None,
     drain: Drain = 10.0,
-    log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
+    log_level: LogLevel = "info",
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
     config: options.Config = None,
     json: options.Json = False,
 ) -> int:
     """Serve HTTP, WebSocket and event streams before one gateway. Logs are JSON lines on standard error."""
-    if log_level not in ("debug", "info", "warning", "error"):
-        raise UsageError("--log-level is debug, info, warning or error.")
-    wanted = None if model is not None and model in _OFF else model
     chosen = options.settings(
         config,
         workspace=workspace,
         knowledge=knowledge,
-        model=wanted,
+        model=None if model in _OFF else model,
         profile=profile,
         lang=lang,
         policy=policy,
@@ -108,16 +109,16 @@ def serve(
     )
     service = _service(chosen, bounds, Path(keys), python or [], speech)
     logs.configure(log_level)
-    screen = Screen.standard()
-
-    def listening(url: str) -> None:
-        if json:
-            screen.document({"url": url, "documents": f"{url}/docs"})
-        else:
-            screen.line(f"Gerbang listens on {url} (documents: {url}/docs)")
-
-    serving.serve(service, listening)
+    serving.serve(service, lambda url: _say_where(url, as_json=json))
     return Exit.DONE
+
+
+def _say_where(url: str, *, as_json: bool) -> None:
+    screen = Screen.standard()
+    if as_json:
+        screen.document({"url": url, "documents": f"{url}/docs", "console": f"{url}/console"})
+    else:
+        screen.line(f"Gerbang listens on {url} (documents: {url}/docs, console: {url}/console)")
 
 
 def _server_parts() -> tuple[Any, Any, Any]:
@@ -148,7 +149,9 @@ def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str], 
     policy: dict[str, Any] = {} if chosen is None else {"policy": chosen}
 
     def gateway(offered: Sequence[Any], store: Store) -> Gateway:
-        return Gateway(offered, store=store, secrets=kept, **policy, **settings.approvals())
+        return Gateway(
+            offered, store=store, secrets=kept, lease_s=bounds.lease_s, **policy, **settings.approvals()
+        )
 
     model: Model | None = None
     if bounds.llm:

@@ -12,6 +12,7 @@ from gerbang.ports import Model, Speaker, Store
 from gerbang.server.identity import Authenticator
 from gerbang.server.limiter import Limiter
 from gerbang.server.metrics import Metrics
+from gerbang.server.recovering import Recovering
 from gerbang.server.run_registry import RunRegistry
 from gerbang.server.settings import ServerSettings
 from gerbang.server.shared_store import shared
@@ -65,6 +66,7 @@ class Service:
         self.ready = False
         self.stopping = asyncio.Event()
         self.followers = 0
+        self._recovering = Recovering(self)
         self._definitions = tuple(definitions)
         self._owned_store = store
         self._owned_policy = policy
@@ -76,6 +78,7 @@ class Service:
         await self.toolsets.open(self._definitions, source)
         self.metrics.watch(self)
         self.ready = True
+        self._recovering.start()
 
     def principal_of(self, run: RunRow) -> Principal:
         """Return who a run that is resumed acts for: with the rights of now; none, if nobody knows."""
@@ -85,6 +88,7 @@ class Service:
     async def drain(self) -> None:
         """Take nothing new, let runs end or cancel them, and tell followers that the server stops."""
         self.ready = False
+        await self._recovering.aclose()
         self.runs.draining = True
         self.stopping.set()
         await self.runs.drain(self.settings.drain_s)

@@ -50,3 +50,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     keep_finished_s: float = 300.0
     """How long the messages of a finished run can be asked for again; the record stays."""
     keep_finished: int = 256
+    lease_s: float = 30.0
+    """How long after a server's death another may take its runs up."""
+    recover_every_s: float = 10.0
+    """How often runs are looked for that a dead server left."""
