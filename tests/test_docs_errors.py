@@ -12,7 +12,7 @@ TABLES = ("sentences_en.py", "sentences_id.py")  # what could be said, not what 
 SOURCE = "".join(
     path.read_text("utf-8") for path in (ROOT / "src" / "gerbang").rglob("*.py") if path.name not in TABLES
 )
-MADE = {"HTTP": 'code=f"HTTP_{status // 100}XX"', "RATE": "RATE_CODES"}  # codes with a part that varies
+MADE = {"HTTP": 'code=f"HTTP_{status // 100}XX"', "RATE": 'f"RATE_{by}"'}  # codes with a part that varies
 
 
 def test_types_exist() -> None:

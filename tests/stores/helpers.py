@@ -72,6 +72,17 @@ async def all_events(store: Store, run_id: str) -> list[EventRow]:
     return events
 
 
+def rest_of(process: "subprocess.Popen[str]") -> str:
+    """Return what a process whose lines were read so far still prints, and wait for its end.
+
+    `communicate` would read past the pipe's own buffer: the first line could then be half a line.
+    """
+    assert process.stdout is not None
+    rest = process.stdout.read()
+    process.communicate(timeout=CHILD_S)
+    return rest
+
+
 def child(program: Path, *arguments: str) -> "subprocess.Popen[str]":
     """Start a program of this folder as its own process."""
     return subprocess.Popen(

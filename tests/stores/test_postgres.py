@@ -16,7 +16,7 @@ from gerbang.audit.chain import verify
 from gerbang.errors import StoreError, StoreTooNew, StoreUnavailable
 from gerbang.values.record import Batch, Committed, Take
 
-from .helpers import CHILD_S, a_run, all_events, call, child, event, opened, run
+from .helpers import CHILD_S, a_run, all_events, call, child, event, opened, rest_of, run
 from .proxy import Cut, Proxy
 from .server import Server
 
@@ -192,7 +192,7 @@ def test_a_killed_writer_has_lost_nothing_that_was_acknowledged(database: str, a
     assert writer.stdout.readline() == "ready\n"
     keys = [writer.stdout.readline().strip() for _ in range(acknowledged)]
     writer.kill()
-    rest, _ = writer.communicate(timeout=CHILD_S)
+    rest = rest_of(writer)
     keys += [line.strip() for line in rest.splitlines(keepends=True) if line.endswith("\n")]
     assert set(keys) <= sound(database)
 

@@ -11,7 +11,7 @@ import pytest
 from gerbang.audit.chain import verify
 from gerbang.values.record import Batch
 
-from .helpers import CHILD_S, all_events, child, event, opened, run
+from .helpers import CHILD_S, all_events, child, event, opened, rest_of, run
 
 HERE = Path(__file__).parent
 WRITER = HERE / "child_writer.py"
@@ -49,7 +49,7 @@ def test_a_killed_writer_has_lost_nothing_that_was_acknowledged(
     assert writer.stdout.readline() == "ready\n"
     keys = [writer.stdout.readline().strip() for _ in range(acknowledged)]
     writer.send_signal(signal.SIGKILL)
-    rest, _ = writer.communicate(timeout=CHILD_S)
+    rest = rest_of(writer)
     # The last line may be cut off by the kill; a key counts as acknowledged once its line is whole.
     keys += [line.strip() for line in rest.splitlines(keepends=True) if line.endswith("\n")]
     assert set(keys) <= sound(path, "r1")
