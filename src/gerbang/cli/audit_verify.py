@@ -8,6 +8,7 @@ import typer
 from msgspec import Struct
 
 from gerbang.adapters.secrets.signing import public_signed, trusted
+from gerbang.audit.check import Checked
 from gerbang.audit.checkpoint import MAX_LINE, BadCheckpoint, Foot, Head, Reading, signed_text
 from gerbang.audit.export import moment
 from gerbang.cli import options
@@ -15,7 +16,7 @@ from gerbang.cli.audit_store import known_run, with_store
 from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
-from gerbang.compose.auditing import Checked, check_against, check_run, every_head, is_of, read_lines
+from gerbang.compose.auditing import check_against, check_run, every_head, is_of, read_lines
 from gerbang.errors import ConfigError
 from gerbang.ports import Store
 

@@ -3,38 +3,12 @@
 from collections.abc import AsyncIterator, Iterable
 from typing import Final
 
-from msgspec import Struct
-
-from gerbang.audit.chain import detail_is_true, extend, start
+from gerbang.audit.check import Checked, RunCheck
 from gerbang.audit.checkpoint import Head, Reading, Run, Writing, store_name
-from gerbang.audit.commitments import SALT_BYTES, Commitments
-from gerbang.audit.export import body_of
 from gerbang.ports import Clock, Store
-from gerbang.values.record import CallRow, EventRow, HeadRow
+from gerbang.values.record import EventRow, HeadRow
 
 _PAGE: Final = 1000
-_SENT: Final = frozenset({"call.dispatched", "call.retried"})
-_COMMITTING: Final = _SENT | {"call.finished", "call.resolved"}
-
-
-class Checked(Struct, frozen=True):
-    """What the check of a run's chain found. `broken_at` is the first event that is not in its place.
-
-    `what` says of it: `chain` (changed, removed, reordered or inserted), `detail` (the detail that goes with
-    it was changed), `payload` (the arguments or the result in the call's row are not those that it commits
-    to), `checkpoint` (it is not the one that a checkpoint names) or `missing` (it is not there).
-    """
-
-    run_id: str
-    events: int
-    head: str
-    broken_at: int | None = None
-    what: str = ""
-
-    @property
-    def whole(self) -> bool:
-        """True when nothing was found."""
-        return self.broken_at is None
 
 
 async def every_head(store: Store) -> AsyncIterator[HeadRow]:
@@ -49,62 +23,27 @@ async def every_head(store: Store) -> AsyncIterator[HeadRow]:
 async def check_run(store: Store, run_id: str) -> Checked:
     """Check the chain of a run, the details of its events and its payloads for as long as they are kept.
 
-    The rows of the run's calls are in memory meanwhile, its events are not.
+    The events are not in memory meanwhile; the rows of the run's calls are, at the end.
     """
-    row = await store.run(run_id)
-    marks = Commitments(row.salt) if row is not None and len(row.salt) == SALT_BYTES else None
-    payloads = _Payloads(await store.calls(run_id), marks) if marks is not None else None
-    head, seq, named = start(run_id), 0, False
+    check = RunCheck(run_id, await store.run(run_id))
     async for event in store.stream(run_id, page=_PAGE):
-        seq += 1
-        head = extend(head, event.kind, event.body)
-        if event.seq != seq or event.digest != head:
-            return Checked(run_id, seq, head.hex(), seq, "chain")
-        if not detail_is_true(event.body, marks):
-            return Checked(run_id, seq, head.hex(), seq, "detail")
-        if marks is not None and payloads is not None:
-            name = body_of(event).get("salt_id")
-            if name and not named and name != marks.name:  # the first to begin a run gives it its salt
-                return Checked(run_id, seq, head.hex(), seq, "detail")
-            named = named or bool(name)
-            payloads.take(event)
-    wrong = None if payloads is None else payloads.wrong()
-    if wrong is not None:
-        return Checked(run_id, seq, head.hex(), wrong, "payload")
-    return Checked(run_id, seq, head.hex())
+        check.take(event)
+        if check.over:
+            break
+    return await finish(store, run_id, check)
 
 
-class _Payloads:
-    """Compares the rows of a run's calls with the newest commitments to them."""
-
-    def __init__(self, rows: list[CallRow], marks: Commitments) -> None:
-        self._rows = {row.call_id: row for row in rows}
-        self._marks = marks
-        self._said: dict[str, tuple[int, str, str]] = {}
-
-    def take(self, event: EventRow) -> None:
-        """Note what an event commits to."""
-        if event.kind not in _COMMITTING:
-            return
-        body = body_of(event)
-        name = str(body.get("call_id"))
-        if name in self._rows and body.get("salt_id") == self._marks.name:
-            _, given, gave = self._said.get(name, (0, "", ""))
-            sent = event.kind in _SENT
-            given = body.get("input_hash", "") if sent else given
-            self._said[name] = (event.seq, given, "" if sent else body.get("output_hash", gave))
-
-    def wrong(self) -> int | None:
-        """Return the number of the event that a row does not agree with, None when all do."""
-        for name, (seq, given, gave) in self._said.items():
-            row = self._rows[name]
-            if not (self._is(row.arguments, given) and self._is(row.result, gave)):
-                return seq
-        return None
-
-    def _is(self, payload: object, commitment: str) -> bool:
-        # somebody who writes into a database may leave another type there
-        return not commitment or (type(payload) is bytes and self._marks.of(payload) == commitment)
+async def finish(store: Store, run_id: str, check: RunCheck) -> Checked:
+    """Return what a check found that has taken all events of a run, or as many as it wanted."""
+    while True:
+        found = check.found(await store.run(run_id), await store.calls(run_id))
+        if found.what != "payload":
+            return found
+        later = await store.events(run_id, after=check.seen, limit=_PAGE)  # what they say may be newer
+        if not later:
+            return found
+        for event in later:
+            check.take(event)
 
 
 async def check_against(store: Store, line: Run) -> Checked:

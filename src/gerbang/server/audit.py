@@ -4,13 +4,12 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gerbang.audit.chain import verify
+from gerbang.compose.auditing import check_run
 from gerbang.server.operation import Answer, Exchange, Operation, Parameter, RouteGroup, number, whole
 from gerbang.server.problems import not_found
 from gerbang.server.replies import Reply, json_reply
 from gerbang.server.run_history import own_run
 from gerbang.server.schemas import EventView, event_view
-from gerbang.values.record import EventRow
 
 _PAGE: Final = 1_000
 
@@ -24,14 +23,18 @@ class EventList(Struct, frozen=True):
 
 
 class ChainState(Struct, frozen=True):
-    """Whether a run's chain is whole. `broken_at` is the first event that is not in its place.
+    """Whether a run's record is whole. `broken_at` is the first event that is not in its place.
 
-    `head` is the last digest: a tail that was cut off is seen by comparing it with one kept elsewhere.
+    `what` says of it: `chain` (changed, removed, reordered or inserted), `detail` (the detail that goes with
+    it was changed) or `payload` (the arguments or the result in the store are not those that it commits to).
+    It is empty when all is whole. `events` have been looked at; `head` is the last digest of them: a tail
+    that was cut off is seen by comparing it with one kept elsewhere.
     """
 
     run_id: str
     whole: bool
     broken_at: int | None
+    what: str
     events: int
     head: str
 
@@ -47,20 +50,10 @@ async def listed(exchange: Exchange) -> Reply:
 
 
 async def verified(exchange: Exchange) -> Reply:
-    """Check a run's chain, page by page."""
-    run_id = await _own(exchange)
-    former: EventRow | None = None
-    broken: int | None = None
-    while broken is None:
-        after = 0 if former is None else former.seq
-        rows = await exchange.service.store.events(run_id, after=after, limit=_PAGE)
-        if not rows:
-            break
-        broken = verify(rows, former)
-        former = rows[-1]
-    head = "" if former is None else former.digest.hex()
-    seen = 0 if former is None else former.seq
-    return json_reply(ChainState(exchange.path[0], broken is None, broken, seen, head))
+    """Check a run's chain, the details of its events and its payloads: what `gerbang audit verify` does."""
+    found = await check_run(exchange.service.store, await _own(exchange))
+    name = exchange.path[0]
+    return json_reply(ChainState(name, found.whole, found.broken_at, found.what, found.events, found.head))
 
 
 async def _own(exchange: Exchange) -> str:
@@ -107,14 +100,21 @@ GROUP: Final = RouteGroup(
             "/v1/audit/{run_id}/verify",
             verified,
             "audit",
-            "Check a run's chain",
+            "Check a run's chain, details and payloads",
             right="audit",
             answers=(
                 Answer(
                     200,
                     "What was found",
                     ChainState,
-                    {"run_id": "r1", "whole": True, "broken_at": None, "events": 2, "head": _EVENT["digest"]},
+                    {
+                        "run_id": "r1",
+                        "whole": True,
+                        "broken_at": None,
+                        "what": "",
+                        "events": 2,
+                        "head": _EVENT["digest"],
+                    },
                 ),
             ),
             problems=_COMMON,

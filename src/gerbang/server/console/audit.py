@@ -2,10 +2,8 @@
 
 from typing import Any, Final
 
-from msgspec import Struct
-
-from gerbang.audit.chain import verify
-from gerbang.audit.commitments import SALT_BYTES, Commitments
+from gerbang.audit.check import Checked, RunCheck
+from gerbang.compose.auditing import finish
 from gerbang.ports import Store
 from gerbang.runtime.switches import SWITCH_RUN
 from gerbang.server.console.events import Line, line_of
@@ -25,16 +23,6 @@ _HITS: Final = 100
 _PAGE: Final = 500
 
 
-class Chain(Struct, frozen=True):
-    """Whether a run's chain is whole; `broken_at` is the first event that is not in its place."""
-
-    run_id: str
-    whole: bool
-    broken_at: int | None
-    events: int
-    head: str
-
-
 class Search:
     """One search: what is asked for, what was found, how much was looked at."""
 
@@ -43,7 +31,7 @@ class Search:
         self.kind = kind.lower()
         self.words = [word.encode() for word in words.lower().split()]
         self.hits: list[Line] = []
-        self.chains: list[Chain] = []
+        self.chains: list[Checked] = []
         self.runs = 0
         self.events = 0
         self.turns = Turns()
@@ -97,16 +85,16 @@ async def _search(visit: Visit, search: Search, before: str | None) -> str | Non
 async def _look(store: Store, run: RunRow, search: Search) -> None:
     """Check one run's chain and keep the events that are asked for."""
     found = 0
-    walk = _Walk(run.run_id, run)
+    check = RunCheck(run.run_id, run)
     async for row in store.stream(run.run_id):
-        walk.add(row)
+        check.take(row)
         await search.turns.step()
         search.events += 1
         if len(search.hits) < _HITS and search.takes(row):
             search.hits.append(line_of(row))
             found += 1
     search.runs += 1
-    chain = walk.chain()
+    chain = await finish(store, run.run_id, check)
     if found or not chain.whole:
         search.chains.append(chain)
 
@@ -118,12 +106,12 @@ async def _one(visit: Visit, asked: dict[str, Any]) -> Reply:
         run = await own(visit, run_id)
         run_id = run.run_id
     search = Search(asked.get("tool", ""), asked.get("kind", ""), asked.get("q", ""))
-    walk = _Walk(run_id, run)
+    check = RunCheck(run_id, run)
     after = asked.get("after", 0)
     lines: list[Line] = []
     following: int | None = None
     async for row in visit.store.stream(run_id):
-        walk.add(row)
+        check.take(row)
         await search.turns.step()
         if row.seq <= after or not search.takes(row):
             continue
@@ -131,36 +119,12 @@ async def _one(visit: Visit, asked: dict[str, Any]) -> Reply:
             lines.append(line_of(row))
         elif following is None:
             following = lines[-1].seq
-    chain = walk.chain()
+    chain = await finish(visit.store, run_id, check)
     if not chain.events and run_id != SWITCH_RUN:
         raise not_found("event of that run")
     return visit.page(
         "audit.html", asked=asked, search=None, lines=lines, chain=chain, following=None, after=following
     )
-
-
-class _Walk:
-    """Checks a chain event by event, and the details of its events as long as they are kept."""
-
-    def __init__(self, run_id: str, run: RunRow | None) -> None:
-        self._run_id = run_id
-        salted = run is not None and len(run.salt) == SALT_BYTES
-        self._marks = Commitments(run.salt) if run is not None and salted else None
-        self._former: EventRow | None = None
-        self._broken: int | None = None
-
-    def add(self, row: EventRow) -> None:
-        """Take the next event."""
-        if self._broken is None:
-            self._broken = verify((row,), self._former, self._marks)
-        self._former = row
-
-    def chain(self) -> Chain:
-        """Return what was found."""
-        former = self._former
-        if former is None:
-            return Chain(self._run_id, True, None, 0, "")
-        return Chain(self._run_id, self._broken is None, self._broken, former.seq, former.digest.hex())
 
 
 def _text(value: str) -> str:

@@ -261,7 +261,12 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "words": ("Words", "Kata"),
     "chain": ("Chain", "Rantai"),
     "chain_whole": ("whole, {events} events", "utuh, {events} peristiwa"),
-    "chain_broken": ("broken at event {at}", "putus pada peristiwa {at}"),
+    "chain_broken_chain": ("broken at event {at}", "putus pada peristiwa {at}"),
+    "chain_broken_detail": ("the detail of event {at} was changed", "rincian peristiwa {at} diubah"),
+    "chain_broken_payload": (
+        "arguments or result are not those of event {at}",
+        "argumen atau hasil bukan yang dicatat peristiwa {at}",
+    ),
     "chain_note": (
         "A whole chain shows that nothing was changed, removed, reordered or inserted up to its head. A tail "
         "that was cut off is seen only by comparing the head with one kept elsewhere.",
