@@ -23,6 +23,7 @@ from .target import effects_in
 
 ROOT = Path(__file__).parent.parent.parent
 MOST_LIVES = 12
+_TROUBLED = 1  # what a life ends with that has written down why
 
 
 class Report:
@@ -107,11 +108,9 @@ class Campaign:
         """Have one life; True when it came to its own end."""
         order = self.order(scenario, run_id, trace, f"{'resumed' if number else 'first'}-{number}", kill)
         process = self.start(order)
-        if isinstance(kill, float):
-            await asyncio.to_thread(process.join, kill)
+        if isinstance(kill, float) and await ended(process, kill) is None:
             process.kill()
-        await asyncio.to_thread(process.join, 60)
-        code = process.exitcode
+        code = await ended(process)
         if code is None:
             process.kill()
             self.report.wrong.append(f"{scenario.name}, {run_id}: a life does not end")
@@ -124,6 +123,8 @@ class Campaign:
                 self.report.random_kills += 1
                 self.report.kills += 1
             return False
+        if code not in (0, _TROUBLED):
+            self.report.wrong.append(f"{scenario.name}, {run_id}: a life ended with {code}")
         return code == 0 or not any(_store_away(line) for line in lines_of(trace) if line.what == "trouble")
 
     def order(
@@ -161,10 +162,7 @@ class Campaign:
         effects = [effect for effect in effects_in(self._effects) if effect.item.startswith(run_id)]
         effects = [effect for effect in effects if effect.item.split(".")[0] == run_id]
         if scenario.single:  # its run has a name of its own
-            named = [line.run_id for line in lines if line.run_id]
-            if not named:  # it died before anything was on record
-                return
-            run_id = named[0]
+            run_id = next((line.run_id for line in lines if line.run_id), run_id)
         wrong = await judge(self._store, scenario, run_id, lines, effects)
         troubles = [line for line in lines if line.what == "trouble"]
         report.gave_up += sum(1 for line in troubles if _store_away(line))
@@ -195,6 +193,25 @@ class Campaign:
         await self.run(scenario, kills)
 
 
+async def ended(process: Any, seconds: float = 60.0) -> int | None:
+    """Return the code that a life ended with, None when it goes on for so long.
+
+    Waited for in the event loop, like all that reads a code: starting a life reads those of the others, and
+    of two threads that read one code at once, one is told that it was 255.
+    """
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
+    loop.add_reader(process.sentinel, over.set)
+    try:
+        async with asyncio.timeout(seconds):
+            await over.wait()
+    except TimeoutError:
+        return None
+    finally:
+        loop.remove_reader(process.sentinel)
+    return int(process.exitcode)
+
+
 def _store_away(trouble: Line) -> bool:
     return "StoreBusy" in trouble.label or "StoreUnavailable" in trouble.label
 
@@ -204,4 +221,4 @@ async def many(work: Iterable[Any]) -> None:
     await asyncio.gather(*work)
 
 
-__all__ = ["ALL", "Campaign", "Report", "many"]
+__all__ = ["ALL", "Campaign", "Report", "ended", "many"]

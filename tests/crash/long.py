@@ -2,6 +2,7 @@
 
 On each of SQLite and PostgreSQL: every scenario until nothing new can be killed, then lives are killed at
 points and moments by chance until there were so many kills. KILLS `all`: at each point of each scenario.
+What a campaign leaves (store, traces, effects) is kept when something in it is wrong.
 """
 
 import asyncio
@@ -19,24 +20,21 @@ from .harness import Campaign, many
 from .scenarios import ALL
 
 
-async def campaign(name: str, store: str, kills: int | None, seed: int) -> int:
+async def campaign(name: str, store: str, folder: Path, kills: int | None, seed: int) -> int:
     """Run one; return how many things are wrong."""
     began = time.monotonic()
     chance = random.Random(seed)
-    with tempfile.TemporaryDirectory() as folder:
-        async with Campaign(store, Path(folder), width=24, lease_s=1.5).open() as running:
-            report = running.report
-            await many(running.every_new_point(scenario) for scenario in ALL.values())
-            print(f"{name}: {report.kills} kills at points that were new", flush=True)
-            if kills is None:
-                await many(running.every_point(scenario) for scenario in ALL.values())
-            while kills is not None and report.kills < kills:
-                await many(running.at_random(scenario, chance) for scenario in ALL.values())
-                print(f"{name}: {report.kills} kills", flush=True)
+    async with Campaign(store, folder, width=24, lease_s=1.5).open() as running:
+        report = running.report
+        await many(running.every_new_point(scenario) for scenario in ALL.values())
+        print(f"{name}: {report.kills} kills at points that were new", flush=True)
+        if kills is None:
+            await many(running.every_point(scenario) for scenario in ALL.values())
+        while kills is not None and report.kills < kills:
+            await many(running.at_random(scenario, chance) for scenario in ALL.values())
+            print(f"{name}: {report.kills} kills", flush=True)
     print(f"\n## {name}\n")
-    print(
-        f"{report.kills} kills ({report.random_kills} of them at moments by chance) in {report.runs} runs, "
-    )
+    print(f"{report.kills} kills ({report.random_kills} of them at moments by chance) in {report.runs} runs,")
     print(f"{len(report.killed)} kinds of point, {time.monotonic() - began:.0f} seconds, seed {seed}.")
     print(f"{report.gave_up} lives gave up because the store was busy or away, and were gone on with.")
     print(f"States in the end: {dict(sorted(report.states.items()))}\n")
@@ -47,19 +45,31 @@ async def campaign(name: str, store: str, kills: int | None, seed: int) -> int:
     return len(report.wrong) + len(missing)
 
 
+def _judged(folder: Path, wrong: int) -> int:
+    """Let go of what a campaign left, or say where it is kept."""
+    if wrong:
+        print(f"\nStore, traces and effects are kept in {folder}.")
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    return wrong
+
+
 def main(kills: int | None, stores: str) -> int:
     """Run on the stores that are named. Returns the exit status."""
     seed, wrong = random.SystemRandom().randrange(1_000_000), 0
     if "sqlite" in stores:
-        with tempfile.TemporaryDirectory() as folder:
-            wrong += asyncio.run(campaign("SQLite", f"sqlite:{folder}/store.db", kills, seed))
+        folder = Path(tempfile.mkdtemp(prefix="gerbang-crash-"))
+        found = asyncio.run(campaign("SQLite", f"sqlite:{folder}/store.db", folder, kills, seed))
+        wrong += _judged(folder, found)
     if "postgresql" in stores:
         server = new_server()
+        folder = server.folder.parent
         try:
-            wrong += asyncio.run(campaign("PostgreSQL", server.address(server.store()), kills, seed))
+            address = server.address(server.store())
+            found = asyncio.run(campaign("PostgreSQL", address, folder, kills, seed))
         finally:
             server.stop()
-            shutil.rmtree(server.folder.parent, ignore_errors=True)
+        wrong += _judged(folder, found)
     print("\nNothing is wrong." if not wrong else f"\n{wrong} things are wrong.")
     return 1 if wrong else 0
 

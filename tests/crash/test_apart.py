@@ -11,7 +11,7 @@ import pytest
 
 from tests.stores.server import Server
 
-from .harness import Campaign
+from .harness import Campaign, ended
 from .judge import lines_of
 from .life import Order
 from .points import Line
@@ -30,12 +30,6 @@ LATE = {("call.finished",), ("call.resolved",)}
 
 def is_paused(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-
-
-async def ended(process: Any) -> int:
-    await asyncio.to_thread(process.join, 60)
-    assert process.exitcode is not None, "a life does not end"
-    return int(process.exitcode)
 
 
 async def paused_and_taken_over(campaign: Campaign, folder: Path, name: str, label: str) -> list[Line]:
