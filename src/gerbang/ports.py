@@ -5,7 +5,7 @@ Every method that can wait is a coroutine; none blocks the event loop.
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ from gerbang.values.record import (
     HeadRow,
     Kill,
     Lease,
+    Message,
     Pin,
     RunRow,
 )
@@ -159,6 +160,10 @@ class Store(Protocol):
         """Return approval requests, newest first. `before` as in `runs`."""
         ...
 
+    async def messages(self, channel: str | None = None, *, limit: int = 100) -> list[Message]:
+        """Return messages that wait to be sent, to that channel or to any, earliest due first."""
+        ...
+
     async def unfinished(self, limit: int = 100) -> list[RunRow]:
         """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""
         ...
@@ -253,6 +258,39 @@ class Approver(Protocol):
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Ask and wait. May be cancelled at any time."""
+        ...
+
+
+@runtime_checkable
+class Channel(Protocol):
+    """An approver that sends messages, by the store's outbox, and asks nobody itself.
+
+    `channel` names where they go, and is no address: processes in which it is the same send each other's. A
+    message is sent at most `attempts` times, and `post` takes at most `timeout_s` seconds.
+    """
+
+    channel: str
+    attempts: int
+    timeout_s: float
+
+    def asking(self, message_id: str, request: ApprovalRequest) -> tuple[str, bytes]:
+        """Return the kind and the JSON of a message that asks. The id is part of it, so that it is signed."""
+        ...
+
+    def telling(self, message_id: str, what: Any) -> tuple[str, str, bytes]:
+        """Return the run, the kind and the JSON of a message that tells of something."""
+        ...
+
+    def pause_s(self, attempts: int) -> float:
+        """Return how long to wait after so many attempts, in seconds."""
+        ...
+
+    async def post(self, message: Message) -> tuple[int, str]:
+        """Send a message once. Returns the HTTP status, 0 when none came, and why it was not taken."""
+        ...
+
+    def ended(self, message: Message) -> None:
+        """Learn that a message was taken, dropped or given up."""
         ...
 
 
@@ -353,10 +391,7 @@ class Speaker(Protocol):
     """A voice. Sentences come one by one; several may be asked for at the same time."""
 
     async def say(self, sentence: str) -> bytes:
-        """Return a sentence as a whole WAVE file. Raises SpeechError when there is none.
-
-        Cancelling ends what makes the sound.
-        """
+        """Return a sentence as a WAVE file. Raises SpeechError. Cancelling ends what makes the sound."""
         ...
 
     async def play(self, sentence: str) -> None:

@@ -45,6 +45,7 @@ from gerbang.runtime.gate import Gate
 from gerbang.runtime.leases import TTL_S, Leases
 from gerbang.runtime.lookups import Lookup, Lookups
 from gerbang.runtime.named_files import NamedFiles
+from gerbang.runtime.outbox import Outbox, outbox_for
 from gerbang.runtime.plan import Plans
 from gerbang.runtime.records import Records
 from gerbang.runtime.run_settings import new_run_id
@@ -52,15 +53,7 @@ from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.switches import Switches
 from gerbang.runtime.threads import SyncPool
 from gerbang.runtime.writing import write
-from gerbang.values import (
-    LOCAL,
-    Contract,
-    Decision,
-    Principal,
-    Result,
-    RiskClass,
-    StepId,
-)
+from gerbang.values import LOCAL, Contract, Decision, Principal, Result, RiskClass, StepId
 from gerbang.values.binding import read_bindings
 from gerbang.values.limit import Limit, Limits
 from gerbang.values.record import Batch, RunState
@@ -134,6 +127,7 @@ class Gateway(Controls):
         self._lease_s = lease_s
         self._executor = Executor(self._toolbox.bodies, pool)
         self._gate: Gate | None = None
+        self._outbox: Outbox | None = None
         self._runs = CallerRuns()
         self._people: People
         self._switches: Switches
@@ -154,6 +148,9 @@ class Gateway(Controls):
         records = Records(
             self.store, self.clock, watched, history=admission.asks_history, taint=admission.asks_taint
         )
+        self._switches = Switches(self.store, self.clock, admission)
+        await self._switches.refresh()
+        self._outbox = outbox_for(self.store, self.clock, self._approver)
         self._gate = Gate(
             admission=admission,
             dispatch=Dispatch(
@@ -167,13 +164,12 @@ class Gateway(Controls):
                 self._approver,
                 lasts_s=self._approval_s,
                 files=NamedFiles(self._files, self._toolbox.file_hooks),
+                outbox=self._outbox,
             ),
             clock=self.clock,
         )
         self.leases = Leases(self.store, self.clock, self._lease_s)
         self._people = People(self.store, self.clock, self.catalogue)
-        self._switches = Switches(self.store, self.clock, admission)
-        await self._switches.refresh()
         recorders = getattr(self.policy, "recorders", None)  # of a policy that follows its files
         if recorders is not None:
             recorders.append(self._switches.policy_turned)
@@ -194,6 +190,9 @@ class Gateway(Controls):
                 recorders.remove(self._switches.policy_turned)
             await self._switches.aclose()
             await self.leases.aclose()
+        outbox, self._outbox = self._outbox, None
+        if outbox is not None:
+            await outbox.aclose()
         await self._executor.aclose()
         if hasattr(self._approver, "aclose"):
             await self._approver.aclose()

@@ -23,6 +23,7 @@ from gerbang.runtime.duties import duties_of
 from gerbang.runtime.events import ApprovalNeeded
 from gerbang.runtime.named_files import NamedFiles
 from gerbang.runtime.objections import SOMEBODY_ELSE, forged, no_file, objected, stale
+from gerbang.runtime.outbox import Outbox
 from gerbang.runtime.preview import preview, visible
 from gerbang.runtime.questions import Questions
 from gerbang.runtime.requests import Edited, edit, not_json, said_text
@@ -52,10 +53,11 @@ class Approvals:
         *,
         lasts_s: float = LASTS_S,
         files: NamedFiles | None = None,
+        outbox: Outbox | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
-        self._questions = Questions(approver)
+        self._questions = Questions(approver, outbox)
         self._lasts_s = lasts_s
         self._files = files or NamedFiles(None, {})
         self._key = b""
@@ -88,8 +90,10 @@ class Approvals:
         body = notified(session, ticket, duties, self._clock.now())
         batch = session.batch()
         batch.events.append(with_detail("policy.notified", session.run_id, body, session.memory.marks))
+        said = replace(body, detail_hash="")
+        batch.messages += self._questions.news(said)
         session.carry = batch
-        self._questions.tell(replace(body, detail_hash=""))
+        self._questions.tell(said)
 
     async def obtain(
         self, session: RunSession, ticket: "Ticket", row: CallRow | None, waiting: Callable[[], None] | None
@@ -209,7 +213,11 @@ class Approvals:
         batch = session.batch()
         batch.claims.append(held)
         batch.approvals.append(approval)
-        batch.events.append(approval_event("requested", Ballot(approval, terms, ()), now))
+        asked = Ballot(approval, terms, ())
+        batch.events.append(approval_event("requested", asked, now))
+        letter = self._questions.letter(session, asked)
+        if letter is not None:
+            batch.messages.append(letter)
         try:
             committed = await write(self._store, batch)
         except asyncio.CancelledError:
@@ -217,10 +225,10 @@ class Approvals:
                 await asyncio.shield(self._cancel(held, approval))
             raise
         except StoreError:
-            session.give_back(batch)
+            session.give_back(batch, letter)
             raise
         if committed.taken is not None:
-            session.give_back(batch)
+            session.give_back(batch, letter)
         return held, approval, committed.taken
 
     async def _ask_now(
@@ -338,6 +346,8 @@ class Approvals:
             events=[approval_event(kind, ballot, self._clock.now(), by, code=code)],
             expects={before.approval_id: before.seal},
         )
+        if ballot.duties.notify:
+            batch.messages += self._questions.news(batch.events[0])
         committed = await write(self._store, batch)
         if committed.stale is not None:
             return None

@@ -6,48 +6,49 @@ from typing import Any
 from gerbang.ports import ApprovalAnswer, ApprovalRequest, ApproverLike
 from gerbang.runtime import refusals
 from gerbang.runtime.ballot import Ballot
+from gerbang.runtime.outbox import Outbox
 from gerbang.runtime.requests import is_answer, shown_arguments
 from gerbang.runtime.session import RunSession
 from gerbang.values import CallError
+from gerbang.values.record import Message
 
 
 class Questions:
-    """Puts requests to an approver. Without one the answer is always to wait."""
+    """Puts requests to an approver. Without one the answer is always to wait.
 
-    def __init__(self, approver: ApproverLike | None) -> None:
+    `outbox` is that of an approver that is a channel.
+    """
+
+    def __init__(self, approver: ApproverLike | None, outbox: Outbox | None = None) -> None:
         self._approver = approver
+        self._outbox = outbox
 
     @property
     def asked_at_once(self) -> bool:
         """True when there is somebody to ask."""
         return self._approver is not None
 
+    def letter(self, session: RunSession, ballot: Ballot) -> Message | None:
+        """Return the message of a channel that asks, to be written with the request itself."""
+        return None if self._outbox is None else self._outbox.letter(_request(session, ballot))
+
+    def news(self, what: Any) -> list[Message]:
+        """Return the message of a channel that tells of something, to be written with it."""
+        return [] if self._outbox is None else [self._outbox.news(what)]
+
     def tell(self, what: Any) -> None:
-        """Tell a channel that takes news what somebody is to be told of. Never waits."""
-        tell = getattr(self._approver, "notify", None)
+        """Tell another approver that takes news, once it is on record. Never waits."""
+        tell = None if self._outbox is not None else getattr(self._approver, "notify", None)
         if tell is not None:
             tell(what)
 
     async def ask(self, session: RunSession, ballot: Ballot) -> tuple[ApprovalAnswer | CallError, bool]:
-        """Return the answer, and whether it says whose it is."""
+        """Return the answer, and whether it says whose it is. Raises StoreError."""
         if self._approver is None:
             return ApprovalAnswer("wait", session.principal), False
-        row = ballot.row
-        request = ApprovalRequest(
-            approval_id=row.approval_id,
-            run_id=session.run_id,
-            tool=row.tool,
-            risk=ballot.terms.risk,
-            arguments=shown_arguments(row),  # a copy: what runs is not theirs to change
-            preview=row.preview,
-            reasons=tuple(reason for reason in row.reasons.split(",") if reason),
-            principal=session.principal,
-            obligations=ballot.terms.duties,
-            votes=ballot.agreed,
-            tainted=ballot.terms.tainted,
-            masked=ballot.terms.masked,
-            expires_at=row.expires_at,
-        )
+        request = _request(session, ballot)
+        if self._outbox is not None:
+            await self._outbox.put(request)
         ask: Any = getattr(self._approver, "ask", self._approver)
         try:
             said = ask(request)
@@ -63,3 +64,22 @@ class Questions:
             answer: ApprovalAnswer = said
             return answer, True
         return refusals.approver_failed(), False
+
+
+def _request(session: RunSession, ballot: Ballot) -> ApprovalRequest:
+    row = ballot.row
+    return ApprovalRequest(
+        approval_id=row.approval_id,
+        run_id=session.run_id,
+        tool=row.tool,
+        risk=ballot.terms.risk,
+        arguments=shown_arguments(row),  # a copy: what runs is not theirs to change
+        preview=row.preview,
+        reasons=tuple(reason for reason in row.reasons.split(",") if reason),
+        principal=session.principal,
+        obligations=ballot.terms.duties,
+        votes=ballot.agreed,
+        tainted=ballot.terms.tainted,
+        masked=ballot.terms.masked,
+        expires_at=row.expires_at,
+    )

@@ -15,7 +15,7 @@ from gerbang.policy.history import History
 from gerbang.taint.provenance import Provenance
 from gerbang.values import Principal, Result
 from gerbang.values.limit import Limit
-from gerbang.values.record import Batch, RunRow
+from gerbang.values.record import Batch, Message, RunRow
 
 _SEEN: Final = 200
 
@@ -149,11 +149,15 @@ class RunSession:
         carried, self.carry = self.carry, None
         return Batch() if carried is None else carried
 
-    def give_back(self, batch: Batch) -> None:
-        """Keep what a batch carried that was not written; its last event was the failed attempt's own."""
+    def give_back(self, batch: Batch, letter: Message | None = None) -> None:
+        """Keep what a batch carried that was not written; its last event was the failed attempt's own, and
+        so was `letter`.
+        """
         owed = Batch(runs=batch.runs, answers=batch.answers, events=batch.events[:-1], hold=batch.hold)
+        owed.messages = [message for message in batch.messages if message is not letter]
         if self.carry is not None:  # another call of the run left something meanwhile
             owed.runs += self.carry.runs
             owed.answers += self.carry.answers
             owed.events += self.carry.events
+            owed.messages += self.carry.messages
         self.carry = owed

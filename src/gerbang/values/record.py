@@ -131,6 +131,48 @@ class ApprovalRow(Struct, frozen=True, gc=False):
         return expected in (self.state, self.seal)
 
 
+class MessageState(StrEnum):
+    """How a message to somebody outside stands. `DROPPED`: what it tells of was over before it was sent."""
+
+    WAITING = "waiting"
+    SENT = "sent"
+    DROPPED = "dropped"
+    GIVEN_UP = "given_up"
+
+
+class Message(Struct, frozen=True, gc=False):
+    """A message in the outbox, written in the commit of what it tells of.
+
+    `message_id` stays the same however often it is sent; `channel` names where to, and is no address;
+    `approval_id` is the request that it asks about. `body` is the JSON to be sent, empty once it is over.
+    `attempts` have been made, the next is due at `due_at`, seconds since the epoch. `status` is the HTTP
+    status that came back last, 0 for none, `error` why it was not taken.
+    """
+
+    message_id: str
+    channel: str
+    run_id: str
+    kind: str
+    state: str
+    body: bytes
+    created_at: float
+    due_at: float
+    approval_id: str | None = None
+    attempts: int = 0
+    status: int = 0
+    error: str = ""
+
+
+def outdates(former: Message, message: Message) -> bool:
+    """Tell whether a message is written over the one of its id: only what happened to it since is.
+
+    So a message that is put in again, by a process that does not know that it is there, changes nothing.
+    """
+    if former.state != MessageState.WAITING:
+        return False
+    return message.state != MessageState.WAITING or message.attempts > former.attempts
+
+
 class NewEvent(Struct, frozen=True, gc=False):
     """An audit event before the store gives it its place in the run's chain. `body` is redacted JSON."""
 
@@ -252,8 +294,8 @@ class Batch(Struct):
     replaced); `calls` are rows that are overwritten, each by one that follows it (`follows`); `takes` and
     `spends` are limits, all or none of which are drawn on; `hold` is a lease to take.
 
-    The rest is written: `kills` and `pins` are set, `revives` are switches to turn off, `erases` are done
-    last.
+    The rest is written: `messages` are put into the outbox, or say what became of one (`outdates`); `kills`
+    and `pins` are set, `revives` are switches to turn off, `erases` are done last.
     """
 
     runs: list[RunRow] = []
@@ -272,6 +314,7 @@ class Batch(Struct):
     revives: tuple[str, ...] = ()
     pins: tuple[Pin, ...] = ()
     erases: tuple[Erase, ...] = ()
+    messages: list[Message] = []
 
 
 class Committed(Struct, frozen=True, gc=False):

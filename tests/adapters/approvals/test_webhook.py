@@ -1,83 +1,14 @@
 """Requests over HTTP to a real server: signed, repeated until taken, never waited for; answers come back."""
 
-import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
-from aiohttp import web
 
 import gerbang as g
-from gerbang.adapters.approvals.signing import HEADER, sign, verify_reply
-from gerbang.adapters.approvals.webhook import Webhook
+from gerbang.adapters.approvals.signing import sign, verify_reply
+from tests.adapters.approvals.desk import SECRET, Keys, desk, hook, until
 from tests.runtime.street import Effects, bodies, run, toolbox
-
-SECRET = "not-a-real-secret"
-
-
-class Keys:
-    """Secrets of a test."""
-
-    def get(self, name: str) -> str | None:
-        return SECRET if name == "webhook_secret" else None
-
-
-class Desk:
-    """A server that takes requests for approval, failing as it is told to first."""
-
-    def __init__(self, *statuses: int) -> None:
-        self.statuses = list(statuses)
-        self.taken: list[dict[str, Any]] = []
-        self.tried = 0
-        self.slow = asyncio.Event()
-        self.url = ""
-
-    async def hook(self, request: web.Request) -> web.Response:
-        body = await request.read()
-        self.tried += 1
-        stamp, _, mark = request.headers[HEADER].partition(",v1=")
-        assert sign(body, SECRET, float(stamp.removeprefix("t="))) == request.headers[HEADER]
-        assert len(mark) == 64
-        assert SECRET.encode() not in body
-        status = self.statuses.pop(0) if self.statuses else 204
-        if status == 0:
-            await self.slow.wait()
-        if status == 302:
-            raise web.HTTPFound("/elsewhere")
-        if status < 300:
-            self.taken.append(json.loads(body))
-        return web.Response(status=status or 204)
-
-
-@asynccontextmanager
-async def desk(*statuses: int) -> AsyncIterator[Desk]:
-    made = Desk(*statuses)
-    app = web.Application()
-    app.router.add_post("/hook", made.hook)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    made.url = f"http://{host}:{port}/hook"
-    try:
-        yield made
-    finally:
-        made.slow.set()
-        await runner.cleanup()
-
-
-def hook(url: str, **more: Any) -> Webhook:
-    return Webhook(url, base_s=0.01, **more)
-
-
-async def until(check: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not check():
-            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("statuses", [[], [500], [503, 429, 404, 302, 500]])
@@ -102,7 +33,7 @@ def test_a_request_arrives_and_its_answer_comes_back(statuses: list[int], url: s
                 assert told["arguments"] == {"to": "ana", "text": "hi"}
                 assert (told["version"], told["kind"]) == (1, "approval.requested")
                 assert "mail.send.v1" in told["preview"]
-                assert server.tried == len(statuses) + 1
+                assert server.ids == [f"{waiting.approval_id}/0"] * (len(statuses) + 1)
                 (delivery,) = channel.deliveries
                 assert (delivery.attempts, delivery.status, delivery.error) == (len(statuses) + 1, 204, "")
                 said = {"approval_id": waiting.approval_id, "verdict": "approve", "user": "bo"}

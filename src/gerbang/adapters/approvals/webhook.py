@@ -1,10 +1,8 @@
 """Requests for approval, and news, sent to an address over HTTP: signed, repeated, never waited for."""
 
-import asyncio
-import contextlib
+import hashlib
 import random
 import time
-from collections import OrderedDict
 from typing import Any, Final
 
 import msgspec
@@ -14,34 +12,37 @@ from gerbang.adapters.approvals.signing import HEADER, sign
 from gerbang.errors import ConfigError, UsageError
 from gerbang.ports import ApprovalAnswer, ApprovalRequest, Secrets
 from gerbang.values import LOCAL
-from gerbang.values.record import NewEvent
+from gerbang.values.record import Message, NewEvent
 from gerbang.values.secret import is_secret_name
 
 SIGNING: Final = "webhook_secret"
 """The name of the secret that signs, when no other is given."""
-_WAITING: Final = 1_000
-_CLOSING_S: Final = 5.0
+ID_HEADER: Final = "Gerbang-Message"
+"""The header that carries a message's id: the same, however often the message is sent."""
 _KEPT: Final = 1_000
 
 
 class Delivery(Struct, frozen=True):
     """How a message went: the approval or the run it is about, how often it was sent, what came back.
 
-    `status` is the HTTP status, 0 when none came; `error` says why nothing arrived.
+    `status` is the HTTP status, 0 when none came; `error` says why it was not taken.
     """
 
     about: str
     attempts: int
     status: int
     error: str = ""
+    message_id: str = ""
 
 
 class Webhook:
     """An approver that tells an address, and leaves the request pending for whoever answers.
 
-    `secret` names the secret that signs. A message that is not taken (anything but 2xx) is sent up to
-    `attempts` times, with growing pauses of at most `longest_s` seconds, from `base_s` on; each time has
-    `timeout_s` seconds. What has been delivered, and what has not, is in `deliveries` (the newest thousand).
+    `secret` names the secret that signs. Messages are kept in the gateway's store until they are taken, by
+    any 2xx, and carry an id, so that one that arrives twice can be told. One that is not taken is sent up to
+    `attempts` times, with pauses that double from `base_s` to `longest_s` seconds, by this process or by the
+    next one that has the same address; each time has `timeout_s` seconds. Of those that this process has
+    sent or given up, `deliveries` has the newest thousand.
     Answers come back through `Gateway.approve`, the server, the command line, or `Gateway.reply`.
     Raises UsageError for an address that is none.
     """
@@ -52,9 +53,9 @@ class Webhook:
         *,
         secret: str = SIGNING,
         secrets: Secrets | None = None,
-        attempts: int = 8,
+        attempts: int = 24,
         base_s: float = 0.5,
-        longest_s: float = 60.0,
+        longest_s: float = 3_600.0,
         timeout_s: float = 10.0,
     ) -> None:
         if not url.startswith(("https://", "http://")):
@@ -66,12 +67,12 @@ class Webhook:
         self._url = url
         self._secret = secret
         self._secrets = secrets
-        self._attempts = attempts
         self._base_s = base_s
         self._longest_s = longest_s
-        self._timeout_s = timeout_s
-        self._sent: OrderedDict[str, None] = OrderedDict()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._used = False
+        self.channel = "webhook:" + hashlib.sha256(url.encode()).hexdigest()[:16]  # an address may hold a key
+        self.attempts = attempts
+        self.timeout_s = timeout_s
         self.deliveries: list[Delivery] = []
 
     def use_secrets(self, secrets: Secrets) -> None:
@@ -79,31 +80,60 @@ class Webhook:
         self._secrets = self._secrets or secrets
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Have the request sent, once for each number of votes, and leave it waiting."""
+        """Leave the request waiting: the gateway's outbox sends it. Raises ConfigError without a secret, and
+        when the webhook is not the gateway's approver itself.
+        """
+        if not self._used:
+            raise ConfigError("A webhook sends by the outbox of a gateway: give it as the approver itself.")
         self._key()  # a missing secret is told at once
-        mark = f"{request.approval_id}/{len(request.votes)}"
-        if mark not in self._sent:
-            self._sent[mark] = None
-            while len(self._sent) > _KEPT:
-                self._sent.popitem(last=False)
-            self._send(request.approval_id, "approval.requested", _shown(request))
         return ApprovalAnswer("wait", LOCAL)
 
-    def notify(self, what: Any) -> None:
-        """Have news sent: what an `notify` obligation says somebody is to be told of."""
-        if isinstance(what, NewEvent):
-            self._send(what.run_id, what.kind, msgspec.json.decode(what.body))
-        else:
-            self._send(what.run_id, "policy.notified", to_builtins(what))
+    def asking(self, message_id: str, request: ApprovalRequest) -> tuple[str, bytes]:
+        """Return the kind and the JSON of a request."""
+        self._used = True
+        return "approval.requested", _written(message_id, "approval.requested", _shown(request))
 
-    async def aclose(self) -> None:
-        """Give what is being sent a few seconds more, then stop."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_CLOSING_S)
-        for task in list(self._tasks):
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+    def telling(self, message_id: str, what: Any) -> tuple[str, str, bytes]:
+        """Return the run, the kind and the JSON of news: what somebody is to be told of."""
+        if isinstance(what, NewEvent):
+            body = _written(message_id, what.kind, msgspec.json.decode(what.body))
+            return what.run_id, what.kind, body
+        return what.run_id, "policy.notified", _written(message_id, "policy.notified", to_builtins(what))
+
+    def pause_s(self, attempts: int) -> float:
+        """Return the pause after so many attempts: it doubles, and is spread so that not all come at once."""
+        longest = min(self._base_s * 2.0 ** min(attempts - 1, 60), self._longest_s)
+        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads the load
+
+    def ended(self, message: Message) -> None:
+        """Note how a message went."""
+        about = message.approval_id or message.run_id
+        self.deliveries.append(
+            Delivery(about, message.attempts, message.status, message.error, message.message_id)
+        )
+        del self.deliveries[:-_KEPT]
+
+    async def post(self, message: Message) -> tuple[int, str]:
+        """Send once. Redirects are not followed."""
+        import aiohttp  # takes long to import, and few gateways have a webhook
+
+        try:
+            headers = {
+                "Content-Type": "application/json",
+                ID_HEADER: message.message_id,
+                HEADER: sign(message.body, self._key(), time.time()),
+            }
+            timeout = aiohttp.ClientTimeout(total=self.timeout_s)
+            async with (
+                aiohttp.ClientSession(timeout=timeout) as session,
+                session.post(self._url, data=message.body, headers=headers, allow_redirects=False) as answer,
+            ):
+                taken = 200 <= answer.status < 300
+                return answer.status, "" if taken else f"HTTP {answer.status}"
+        except ConfigError as missing:
+            return 0, str(missing)
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as fault:
+            return 0, type(fault).__name__
 
     def _key(self) -> str:
         secret = None if self._secrets is None else self._secrets.get(self._secret)
@@ -111,51 +141,9 @@ class Webhook:
             raise ConfigError(f"The webhook signs with the secret {self._secret!r}, which is not there.")
         return secret
 
-    def _send(self, about: str, kind: str, content: dict[str, Any]) -> None:
-        if len(self._tasks) >= _WAITING:
-            self._note(Delivery(about, 0, 0, "too many messages wait to be sent"))
-            return
-        body = msgspec.json.encode({"version": 1, "kind": kind, **content})
-        task = asyncio.ensure_future(self._deliver(about, body))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
-    async def _deliver(self, about: str, body: bytes) -> None:
-        pause, status, error, tried = self._base_s, 0, "", 0
-        try:
-            for tried in range(1, self._attempts + 1):
-                status, error = await self._post(body)
-                if not error:
-                    return
-                if tried < self._attempts:
-                    await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads the load
-                    pause = min(2 * pause, self._longest_s)
-        except asyncio.CancelledError:
-            error = "the gateway was closed first"
-            raise
-        finally:
-            self._note(Delivery(about, tried, status, error))
-
-    async def _post(self, body: bytes) -> tuple[int, str]:
-        """Send once. Returns the status, and what was wrong; redirects are not followed."""
-        import aiohttp  # takes long to import, and few gateways have a webhook
-
-        try:
-            headers = {"Content-Type": "application/json", HEADER: sign(body, self._key(), time.time())}
-            timeout = aiohttp.ClientTimeout(total=self._timeout_s)
-            async with (
-                aiohttp.ClientSession(timeout=timeout) as session,
-                session.post(self._url, data=body, headers=headers, allow_redirects=False) as answer,
-            ):
-                return answer.status, "" if 200 <= answer.status < 300 else f"HTTP {answer.status}"
-        except ConfigError as missing:
-            return 0, str(missing)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as fault:
-            return 0, type(fault).__name__
-
-    def _note(self, delivery: Delivery) -> None:
-        self.deliveries.append(delivery)
-        del self.deliveries[:-_KEPT]
+def _written(message_id: str, kind: str, content: dict[str, Any]) -> bytes:
+    return msgspec.json.encode({"version": 1, "message_id": message_id, "kind": kind, **content})
 
 
 def _shown(request: ApprovalRequest) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class Collecting:
         self._runs: list[Params] = []
         self._answers: list[Params] = []
         self._approvals: list[Params] = []
+        self._messages: list[Params] = []
         self._events: list[Params] = []
 
     def add(self, batch: Prepared, held: Lease | None = None) -> Committed:
@@ -41,6 +42,8 @@ class Collecting:
             self._answers += batch.answers
         if batch.approvals:
             self._approvals += batch.approvals
+        if batch.messages:
+            self._messages += batch.messages
         seq = 0
         append = self._events.append
         for event in batch.events:

@@ -27,12 +27,15 @@ from gerbang.values.record import (
     HeadRow,
     Kill,
     Lease,
+    Message,
+    MessageState,
     NewEvent,
     Pin,
     RunRow,
     RunState,
     follows,
     frees,
+    outdates,
 )
 
 Row = TypeVar("Row", RunRow, ApprovalRow)
@@ -83,6 +86,7 @@ class MemoryStore(Switches):
         self._calls: dict[str, CallRow] = {}
         self._calls_of: dict[str, dict[str, None]] = {}
         self._approvals: dict[str, ApprovalRow] = {}
+        self._messages: dict[str, Message] = {}
         self._chains: dict[str, _Chain] = {}
 
     async def open(self) -> None:
@@ -120,6 +124,8 @@ class MemoryStore(Switches):
             self._answers.setdefault(answer.run_id, {})[answer.step] = answer
         for approval in batch.approvals:
             self._approvals[approval.approval_id] = approval
+        if batch.messages:
+            self._post(batch.messages)
         seq = 0
         for event in batch.events:
             chain = self._chains.get(event.run_id)
@@ -130,6 +136,12 @@ class MemoryStore(Switches):
             self._erase(erase)
         return Committed(seq, held=held)
 
+    def _post(self, messages: list[Message]) -> None:
+        for message in messages:
+            standing = self._messages.get(message.message_id)
+            if standing is None or outdates(standing, message):
+                self._messages[message.message_id] = message
+
     def _erase(self, erase: Erase) -> None:
         run_id = erase.run_id
         if (run := self._runs.get(run_id)) is not None:
@@ -139,6 +151,8 @@ class MemoryStore(Switches):
             row = self._calls[key]
             kept = erase.result if row.result else b""
             self._calls[key] = replace(row, arguments=b"{}", fingerprint="", for_model="", result=kept)
+        for name in [name for name, one in self._messages.items() if one.run_id == run_id]:
+            del self._messages[name]
         for name, approval in self._approvals.items():
             if approval.run_id == run_id:
                 self._approvals[name] = replace(
@@ -309,6 +323,16 @@ class MemoryStore(Switches):
             and (state is None or row.state == state)
             and (tenant is None or row.tenant == tenant)
         ]
+        return rows[: max(limit, 0)]
+
+    async def messages(self, channel: str | None = None, *, limit: int = 100) -> list[Message]:
+        """Return messages that wait to be sent, to that channel or to any, earliest due first."""
+        rows = [
+            message
+            for message in self._messages.values()
+            if message.state == MessageState.WAITING and channel in (None, message.channel)
+        ]
+        rows.sort(key=lambda message: (message.due_at, message.message_id))
         return rows[: max(limit, 0)]
 
     async def kills(self) -> list[Kill]:

@@ -35,6 +35,7 @@ class Rows(Collecting):
         send(connection, statements.RUN, statements.RUN_TYPES, self._runs, 1)
         send(connection, statements.ANSWER, statements.ANSWER_TYPES, self._answers, 2)
         send(connection, statements.APPROVAL, statements.APPROVAL_TYPES, self._approvals, 1)
+        send(connection, statements.MESSAGE, statements.MESSAGE_TYPES, self._messages, 1)
         send(connection, statements.EVENT, statements.EVENT_TYPES, self._events, 2)
 
     def overtook(self) -> bool:

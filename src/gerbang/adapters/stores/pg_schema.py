@@ -71,6 +71,14 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             ADD COLUMN votes text NOT NULL DEFAULT '[]', ADD COLUMN seal text NOT NULL DEFAULT ''""",
     ),
     ("ALTER TABLE gerbang.runs ADD COLUMN salt bytea NOT NULL DEFAULT ''",),
+    (
+        """CREATE TABLE gerbang.messages (
+            message_id text PRIMARY KEY, channel text NOT NULL, run_id text NOT NULL, kind text NOT NULL,
+            state text NOT NULL, body bytea NOT NULL, created_at float8 NOT NULL, due_at float8 NOT NULL,
+            approval_id text, attempts bigint NOT NULL, status bigint NOT NULL, error text NOT NULL)""",
+        "CREATE INDEX messages_waiting ON gerbang.messages (due_at, channel) WHERE state = 'waiting'",
+        "CREATE INDEX messages_by_run ON gerbang.messages (run_id)",
+    ),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

@@ -7,12 +7,13 @@ from msgspec import Struct
 
 from gerbang.adapters.stores.pg_columns import types_of
 from gerbang.audit.chain import DETAIL_MARK, DETAIL_WIDTH
-from gerbang.values.record import FOLLOWS, AnswerRow, ApprovalRow, CallRow, Kill, Lease, Pin, RunRow
+from gerbang.values.record import FOLLOWS, AnswerRow, ApprovalRow, CallRow, Kill, Lease, Message, Pin, RunRow
 
 CALL_TYPES: Final = types_of(CallRow)
 RUN_TYPES: Final = types_of(RunRow)
 ANSWER_TYPES: Final = types_of(AnswerRow)
 APPROVAL_TYPES: Final = types_of(ApprovalRow)
+MESSAGE_TYPES: Final = types_of(Message)
 EVENT_TYPES: Final = ("bigint", "bigint", "text", "bytea", "bytea")
 KILL_TYPES: Final = types_of(Kill)
 PIN_TYPES: Final = types_of(Pin)
@@ -57,6 +58,11 @@ CERTAIN: Final = "DELETE FROM gerbang.uncertain WHERE key = ANY (%b::text[])"
 RUN: Final = _upsert("runs", RunRow, "run_id", "tenant", "user", "started_at", "salt")
 ANSWER: Final = _upsert("answers", AnswerRow, "run_id, step")
 APPROVAL: Final = _upsert("approvals", ApprovalRow, "approval_id")
+MESSAGE: Final = (
+    _upsert("messages", Message, "message_id", "channel", "run_id", "created_at")
+    + " WHERE messages.state = 'waiting' "
+    "AND (excluded.state <> 'waiting' OR excluded.attempts > messages.attempts)"
+)
 EVENT: Final = _insert("events", ("run", "seq", "kind", "body", "digest"), EVENT_TYPES)
 KILL: Final = _upsert("kills", Kill, "target")
 REVIVE: Final = "DELETE FROM gerbang.kills WHERE target = ANY (%b::text[])"
@@ -97,6 +103,7 @@ LOCK_CHAINS: Final = "SELECT run FROM gerbang.chains WHERE run_id = ANY (%b::tex
 
 _CALL: Final = ", ".join(_names(CallRow))
 _APPROVAL: Final = ", ".join(_names(ApprovalRow))
+_MESSAGE: Final = ", ".join(_names(Message))
 _KILL: Final = ", ".join(_names(Kill))
 _LEASE: Final = ", ".join(_names(Lease))
 
@@ -194,6 +201,7 @@ ERASE: Final = (
         "WHERE run_id = %s",
         False,
     ),
+    ("DELETE FROM gerbang.messages WHERE run_id = %s", False),
     (
         f"UPDATE gerbang.events SET body = substring(body from 1 for {_CUT} + {DETAIL_WIDTH - 1}) "  # noqa: S608
         f"|| '\\x7d'::bytea WHERE run = (SELECT run FROM gerbang.chains WHERE run_id = %s) AND {_CUT} > 0",
@@ -201,6 +209,15 @@ ERASE: Final = (
     ),
 )
 """Takes the payloads of a run away. True: what stands in the place of results goes before the run's id."""
+
+
+def get_messages(*, channel: bool) -> str:
+    """Return the query for messages that wait, earliest due first, narrowed to a channel."""
+    where = " AND channel = %s" if channel else ""
+    return (
+        f"SELECT {_MESSAGE} FROM gerbang.messages WHERE state = 'waiting'{where} "  # noqa: S608
+        "ORDER BY due_at, message_id LIMIT %s"
+    )
 
 
 def get_old_runs(*, after: bool) -> str:

@@ -31,7 +31,18 @@ class Asked:
 class Prepared:
     """A batch as parameters of statements, taken when it is handed in: changing it later changes nothing."""
 
-    __slots__ = ("answers", "approvals", "asked", "calls", "claims", "erases", "events", "expects", "runs")
+    __slots__ = (
+        "answers",
+        "approvals",
+        "asked",
+        "calls",
+        "claims",
+        "erases",
+        "events",
+        "expects",
+        "messages",
+        "runs",
+    )
 
     def __init__(self, batch: Batch) -> None:
         self.claims = [astuple(row) for row in batch.claims]
@@ -39,6 +50,7 @@ class Prepared:
         self.runs = [astuple(row) for row in batch.runs]
         self.answers = [astuple(row) for row in batch.answers]
         self.approvals = [astuple(row) for row in batch.approvals]
+        self.messages = [astuple(row) for row in batch.messages]
         self.events = tuple(batch.events)
         self.expects = dict(batch.expects)
         self.erases = batch.erases

@@ -68,6 +68,15 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE approvals ADD COLUMN seal TEXT NOT NULL DEFAULT ''",
     ),
     ("ALTER TABLE runs ADD COLUMN salt BLOB NOT NULL DEFAULT x''",),
+    (
+        """CREATE TABLE messages (
+            message_id TEXT PRIMARY KEY, channel TEXT NOT NULL, run_id TEXT NOT NULL, kind TEXT NOT NULL,
+            state TEXT NOT NULL, body BLOB NOT NULL, created_at REAL NOT NULL, due_at REAL NOT NULL,
+            approval_id TEXT, attempts INTEGER NOT NULL, status INTEGER NOT NULL, error TEXT NOT NULL)
+            WITHOUT ROWID""",
+        "CREATE INDEX messages_waiting ON messages (due_at, channel) WHERE state = 'waiting'",
+        "CREATE INDEX messages_by_run ON messages (run_id)",
+    ),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

@@ -27,17 +27,19 @@ from gerbang.values.record import (
     EventRow,
     HeadRow,
     Kill,
+    Message,
     NewEvent,
     Pin,
     RunRow,
 )
 
-Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow)
+Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, Message)
 
 _FIELDS: Final[dict[type, tuple[str, ...]]] = {
     RunRow: ("prompt", "answer"),
     AnswerRow: ("message",),
     CallRow: ("arguments", "result", "for_model"),
+    Message: ("body",),
     ApprovalRow: ("preview", "arguments", "note", "terms", "votes"),
 }
 _SEALED: Final = b',"sealed":"' + MARK
@@ -91,6 +93,7 @@ class SealedStore(Switches):
             claims=[self._seal(row) for row in batch.claims],
             calls=[self._seal(row) for row in batch.calls],
             approvals=[self._seal(row) for row in batch.approvals],
+            messages=[self._seal(row) for row in batch.messages],
             events=[self._seal_event(event) for event in batch.events],
         )
         done = await self._inner.commit(sealed)
@@ -230,6 +233,10 @@ class SealedStore(Switches):
         )
         return [self._open(row) for row in rows]
 
+    async def messages(self, channel: str | None = None, *, limit: int = 100) -> list[Message]:
+        """Return messages that wait to be sent, to that channel or to any, earliest due first."""
+        return [self._open(row) for row in await self._inner.messages(channel, limit=limit)]
+
     async def kills(self) -> list[Kill]:
         """Return the kill switches that are on, by target."""
         return await self._inner.kills()
@@ -258,6 +265,8 @@ def _place(row: Any, name: str) -> str:
         return f"answer\0{row.step}\0{row.run_id}"
     if isinstance(row, RunRow):
         return f"run\0{name}\0{row.run_id}"
+    if isinstance(row, Message):
+        return f"message\0{name}\0{row.message_id}"
     return f"approval\0{name}\0{row.approval_id}"
 
 

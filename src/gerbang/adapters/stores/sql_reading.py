@@ -15,11 +15,12 @@ from gerbang.values.record import (
     EventRow,
     HeadRow,
     Kill,
+    Message,
     Pin,
     RunRow,
 )
 
-Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, EventRow, HeadRow, Kill, Pin)
+Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, EventRow, HeadRow, Kill, Message, Pin)
 
 
 class SqlReading(Switches):
@@ -118,6 +119,12 @@ class SqlReading(Switches):
         if not rows and before is not None and await self.approval(before) is None:
             raise no_such_row(before)
         return rows
+
+    async def messages(self, channel: str | None = None, *, limit: int = 100) -> list[Message]:
+        """Return messages that wait to be sent, to that channel or to any, earliest due first."""
+        query = self._queries.get_messages(channel=channel is not None)
+        named = () if channel is None else (channel,)
+        return self._rows(Message, await self._read(query, *named, max(limit, 0)))
 
     async def secret_key(self) -> bytes:
         """Return the store's own 32 random bytes."""

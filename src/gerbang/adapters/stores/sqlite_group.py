@@ -130,6 +130,7 @@ class _Together(Collecting):
             (statements.RUN, self._runs),
             (statements.ANSWER, self._answers),
             (statements.APPROVAL, self._approvals),
+            (statements.MESSAGE, self._messages),
             (statements.EVENT, self._events),
         ):
             if rows:

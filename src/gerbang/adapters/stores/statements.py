@@ -3,9 +3,9 @@
 from typing import Final
 
 from gerbang.audit.chain import DETAIL_MARK, DETAIL_WIDTH
-from gerbang.values.record import FOLLOWS, AnswerRow, ApprovalRow, CallRow, RunRow
+from gerbang.values.record import FOLLOWS, AnswerRow, ApprovalRow, CallRow, Message, RunRow
 
-_RowType = type[RunRow] | type[AnswerRow] | type[CallRow] | type[ApprovalRow]
+_RowType = type[RunRow] | type[AnswerRow] | type[CallRow] | type[ApprovalRow] | type[Message]
 
 
 def _columns(row: _RowType) -> str:
@@ -34,6 +34,11 @@ CALL: Final = (
 RUN: Final = _upsert("runs", RunRow, "run_id", frozenset({"run_id", "tenant", "user", "started_at", "salt"}))
 ANSWER: Final = _upsert("answers", AnswerRow, "run_id, step", frozenset({"run_id", "step"}))
 APPROVAL: Final = _upsert("approvals", ApprovalRow, "approval_id", frozenset({"approval_id"}))
+MESSAGE: Final = (
+    _upsert("messages", Message, "message_id", frozenset({"message_id", "channel", "run_id", "created_at"}))
+    + " WHERE messages.state = 'waiting' "
+    "AND (excluded.state <> 'waiting' OR excluded.attempts > messages.attempts)"
+)
 EVENT: Final = "INSERT INTO events (run, seq, kind, body, digest) VALUES (?, ?, ?, ?, ?)"
 NEW_CHAIN: Final = "INSERT INTO chains (run_id) VALUES (?)"
 FREE_CALL: Final = "DELETE FROM calls WHERE key = ?"
@@ -103,10 +108,20 @@ ERASE: Final = (
     "result = CASE WHEN length(result) = 0 THEN result ELSE ?2 END WHERE run_id = ?1",
     "UPDATE approvals SET arguments = x'7b7d', preview = '', note = '', terms = '{}', votes = '[]' "
     "WHERE run_id = ?1",
+    "DELETE FROM messages WHERE run_id = ?1",
     f"UPDATE events SET body = CAST(substr(body, 1, {_CUT} + {DETAIL_WIDTH - 1}) || '}}' AS BLOB) "  # noqa: S608
     f"WHERE run = (SELECT run FROM chains WHERE run_id = ?1) AND {_CUT} > 0",
 )
 """Takes the payloads of a run away; ?1 is the run, ?2 what stands in the place of results."""
+
+
+def get_messages(*, channel: bool) -> str:
+    """Return the query for messages that wait, earliest due first, narrowed to a channel."""
+    where = " AND channel = ?" if channel else ""
+    return (
+        f"SELECT {_columns(Message)} FROM messages WHERE state = 'waiting'{where} "  # noqa: S608
+        "ORDER BY due_at, message_id LIMIT ?"
+    )
 
 
 def get_old_runs(*, after: bool) -> str:

@@ -33,6 +33,8 @@ def check_text(batch: Batch) -> None:
     for a in batch.approvals:
         _sound(a.approval_id, a.run_id, a.key, a.tool, a.tenant, a.preview, a.reasons, a.note)
         _sound(a.decided_by or "", a.terms, a.votes, a.seal)
+    for m in batch.messages:
+        _sound(m.message_id, m.channel, m.run_id, m.kind, m.approval_id or "", m.error)
 
 
 def check_bounds(batch: Batch) -> None:
