@@ -4,13 +4,18 @@ import asyncio
 import dataclasses
 import datetime
 import enum
+import functools
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
 
+import annotated_types
 import msgspec
 import pydantic
+import pydantic.dataclasses
 import pytest
 
+from gerbang.adapters.tools.docstring import read_docstring
 from gerbang.adapters.tools.python import PythonTool, tool
 from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.check import check
@@ -39,6 +44,28 @@ class Point:
 class Box(msgspec.Struct):
     width: int
     at: Point | None = None
+
+
+@dataclasses.dataclass
+class Spot:
+    x: int
+    n: Annotated[int, pydantic.Field(le=5)] = 0
+
+
+class Named(NamedTuple):
+    x: int
+    n: Annotated[int, pydantic.Field(le=5)] = 0
+
+
+@dataclasses.dataclass
+class Tree:
+    n: Annotated[int, annotated_types.Le(5)]
+    under: "list[Tree]" = dataclasses.field(default_factory=list)
+
+
+@pydantic.dataclasses.dataclass
+class Checked:
+    n: int = pydantic.Field(le=5)
 
 
 class Person(pydantic.BaseModel):
@@ -124,6 +151,21 @@ def typed(kind: Any) -> "PythonTool[..., Any]":
         (list[Person], [{"name": "Ana"}], [Person(name="Ana")]),
         (Person | None, None, None),
         (bytes, "aGk=", b"hi"),
+        (Path, "a/b.txt", Path("a/b.txt")),
+        (list[Path], ["a"], [Path("a")]),
+        (Annotated[int, pydantic.Field(ge=1, le=5)], 5, 5),
+        (Annotated[int, pydantic.Field(ge=1, le=5)], 9, "OUT_OF_RANGE"),
+        (Annotated[int, pydantic.Field(ge=1)] | None, 0, "SCHEMA_MISMATCH"),
+        (list[Annotated[str, pydantic.Field(max_length=2)]], ["abc"], "TOO_LONG"),
+        (Annotated[int, annotated_types.Ge(1)], 0, "OUT_OF_RANGE"),
+        (pydantic.PositiveInt, 0, "OUT_OF_RANGE"),
+        (Spot, {"x": 1, "n": 5}, Spot(1, 5)),
+        (Spot, {"x": 1, "n": 9}, "OUT_OF_RANGE"),
+        (list[Spot], [{"x": 1, "n": 9}], "OUT_OF_RANGE"),
+        (Named, [1, 9], "OUT_OF_RANGE"),
+        (Tree, {"n": 1, "under": [{"n": 9}]}, "OUT_OF_RANGE"),
+        (Checked, {"n": 9}, "OUT_OF_RANGE"),
+        (Annotated[int, pydantic.AfterValidator(lambda n: n + 1)], 1, 2),
     ],
 )
 def test_kinds_of_parameters(kind: Any, sent: Any, got: Any) -> None:
@@ -183,6 +225,133 @@ def test_hints_and_docstring_become_the_contract() -> None:
     assert made("Oslo", context=CONTEXT)["city"] == "Oslo"
 
 
+GOOGLE = """Forecast for a city.
+
+    Use for forecasts.
+
+    Args:
+        city: Name of the city,
+            in English.
+        days (int): How many: at most ten.
+
+    Returns:
+        Text.
+
+    Raises:
+        ToolError: never shown.
+"""
+NUMPY = """Forecast for a city.
+
+    Use for forecasts.
+
+    Parameters
+    ----------
+    city : str
+        Name of the city,
+        in English.
+    days : int, optional
+        How many: at most ten.
+
+    Returns
+    -------
+    str
+        Text.
+
+    Raises
+    ------
+    ToolError
+        never shown.
+"""
+SPHINX = """Forecast for a city.
+
+    Use for forecasts.
+
+    :param city: Name of the city,
+        in English.
+    :type city: str
+    :param int days: How many: at most ten.
+    :returns: Text.
+    :rtype: str
+    :raises ToolError: never shown.
+"""
+
+
+@pytest.mark.parametrize("doc", [GOOGLE, NUMPY, SPHINX], ids=["google", "numpy", "sphinx"])
+def test_every_form_of_docstring_says_the_same(doc: str) -> None:
+    def forecast(city: str, days: int = 3) -> str:
+        return f"{city} {days}"
+
+    forecast.__doc__ = doc
+    contract = make(forecast).contract
+    assert contract.description == "Forecast for a city. Use for forecasts. Returns Text."
+    assert {name: about["description"] for name, about in contract.parameters["properties"].items()} == {
+        "city": "Name of the city, in English.",
+        "days": "How many: at most ten.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("doc", "text", "fields"),
+    [
+        ("Sums.\n\nNotes\n-----\nExact.", "Sums. Notes: Exact.", {}),
+        ("Sums.\n\nParameters\n----------\na, b : int\n    Terms.", "Sums.", {"a": "Terms.", "b": "Terms."}),
+        ("Sums: a + b.\n\n:param a: One.\n\nUse it.", "Sums: a + b. Use it.", {"a": "One."}),
+        ("Sums.\n\n:note: kept", "Sums. :note: kept", {}),
+        (
+            "Sums.\n\nArgs:\n    *a: One.\n    two words: kept with it",
+            "Sums.",
+            {"a": "One. two words: kept with it"},
+        ),
+        ("Sums.\n\n--\n\nUse it.", "Sums. -- Use it.", {}),
+    ],
+)
+def test_what_a_docstring_says(doc: str, text: str, fields: dict[str, str]) -> None:
+    def function() -> None: ...
+
+    function.__doc__ = doc
+    assert read_docstring(function) == (text, fields)
+
+
+def test_hints_describe_parameters() -> None:
+    def function(
+        city: Annotated[str, "Name of the city."],
+        days: Annotated[int, pydantic.Field(ge=1, description="How many.")] = 3,
+        size: Annotated[int, msgspec.Meta(description="How big.")] = 1,
+        colour: Colour = Colour.RED,
+    ) -> None:
+        """Does something.
+
+        Args:
+            city: not this one.
+        """
+
+    properties = make(function).contract.parameters["properties"]
+    assert [properties[name].get("description") for name in properties] == [
+        "Name of the city.",
+        "How many.",
+        "How big.",
+        None,
+    ]
+    assert [properties[name].get("default") for name in properties] == [None, 3, 1, "red"]
+
+
+class Thing:
+    def __call__(self, x: int) -> int:
+        """Does something."""
+        return x
+
+    def method(self, x: int) -> int:
+        """Does something."""
+        return x + 1
+
+
+def test_a_method_is_a_function_and_an_object_is_none() -> None:
+    assert call(tool(name="a.b.v1", risk="compute")(Thing().method), {"x": 1}) == 2
+    for thing in (Thing(), functools.partial(good, 1)):
+        with pytest.raises(ContractError, match="@tool takes a function or a method; write one that calls"):
+            tool(name="a.b.v1", risk="compute", description="Does.")(thing)
+
+
 @pytest.mark.parametrize("kind", [CallContext, CallContext | None, Annotated[CallContext, "filled in"]])
 def test_the_context_is_filled_by_the_runtime(kind: Any) -> None:
     made = typed(kind)
@@ -205,6 +374,11 @@ class Sealed:
     pass
 
 
+@dataclasses.dataclass
+class Inside:
+    who: Principal
+
+
 def no_hint(x) -> None: ...  # type: ignore[no-untyped-def]
 def var_args(*x: int) -> None: ...
 def var_kwargs(**x: int) -> None: ...
@@ -213,6 +387,8 @@ def unknown_hint(x: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noq
 def broken_hint(x: int) -> None: ...
 def missing_attribute(x: "datetime.nothing") -> None: ...  # type: ignore[name-defined]
 def no_schema(x: Sealed) -> None: ...
+def field_default(x: int = pydantic.Field(3, ge=1)) -> None: ...
+def principal_inside(x: Inside) -> None: ...
 def two_contexts(x: CallContext, y: CallContext) -> None: ...
 def takes_principal(x: Principal) -> None: ...
 def takes_principals(x: list[Principal]) -> None: ...
@@ -241,7 +417,9 @@ broken_hint.__annotations__["x"] = "1 +"
         (unknown_hint, {}, "a type hint cannot be resolved"),
         (broken_hint, {}, "a type hint cannot be resolved"),
         (missing_attribute, {}, "a type hint cannot be resolved"),
-        (no_schema, {}, "a parameter's type has no JSON Schema"),
+        (no_schema, {}, "parameter 'x': the type Sealed has no JSON Schema"),
+        (field_default, {}, "parameter 'x': write Annotated[TYPE, Field(...)] as its hint"),
+        (principal_inside, {}, "who calls is never the model's to say"),
         (two_contexts, {}, "only one parameter can be a CallContext"),
         (takes_principal, {}, "who calls is never the model's to say"),
         (takes_principals, {}, "who calls is never the model's to say"),

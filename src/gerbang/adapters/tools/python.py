@@ -10,9 +10,10 @@
     async def refund(payment: str, amount: int, context: CallContext) -> dict: ...
 
 A parameter annotated `CallContext` is filled by the runtime and hidden from the model. Types may be
-anything that msgspec can describe (numbers, text, lists, dicts, enums, Literal, dataclasses, Structs,
-Annotated with `msgspec.Meta`), or pydantic models. `Annotated[str, Argument("control")]` says what an
-argument is.
+anything that msgspec can describe (numbers, text, lists, dicts, enums, Literal, dataclasses, TypedDict,
+Structs, paths, Annotated with `msgspec.Meta`), or pydantic (models, Annotated with `Field`). A text in
+`Annotated` describes the parameter, and so does the docstring, in Google's, NumPy's or Sphinx's form.
+`Annotated[str, Argument("control")]` says what an argument is.
 """
 
 import functools
@@ -23,7 +24,8 @@ from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec.structs import replace
 
-from gerbang.adapters.tools.signature import Signature, read_docstring, read_signature
+from gerbang.adapters.tools.docstring import read_docstring
+from gerbang.adapters.tools.signature import Signature, read_signature
 from gerbang.contract.build import make_contract, sealed
 from gerbang.contract.document import Argument
 from gerbang.contract.explain import nearest
