@@ -23,8 +23,7 @@ def call(seq: int, kind: str, name: str, decision: str, **body: Any) -> EventRow
     return event(seq, kind, call_id=name, policy_decision=decision, **{**known, **body})
 
 
-def test_each_decision_counts_once_with_what_is_known_of_it() -> None:
-    kept = {"tool": {"name": "a.b.v1", "risk_class": "draft"}, "actor": {"user": "ana", "roles": ["x"]}}
+def test_records_that_kept_nothing_are_put_together() -> None:
     events = [
         event(1, "run.started", purpose="support", intent="look"),
         call(
@@ -38,16 +37,17 @@ def test_each_decision_counts_once_with_what_is_known_of_it() -> None:
             roles=["ops"],
             facts={"size": 3},
         ),
-        call(3, "call.finished", "c1", "", reasons=[]),
-        call(4, "approval.requested", "c2", "needs_approval", risk_class="draft", policy_input=kept),
+        call(3, "call.finished", "c1", "", reasons=[], state="SUCCEEDED"),
+        call(4, "approval.requested", "c2", "", risk_class="draft"),
         call(5, "call.dispatched", "c2", "approved_by_person"),
         call(6, "call.refused", "c3", "denied_by_policy", finished_at=7.0),
         call(7, "call.refused", "c4", "refused", reasons=[]),
         call(8, "call.refused", "c5", "denied_by_policy", risk_class=""),
+        call(9, "approval.requested", "c6", "", risk_class="draft"),
     ]
-    rows = [row("c1", CallState.SUCCEEDED), row("c2", CallState.UNCERTAIN)]
-    one, two, three, five = recorded(RUN, events, rows)
-    assert (one.decision, one.status, one.arguments, one.whole) == ("allow", "ok", {"n": 5}, True)
+    rows = [row("c1", CallState.SUCCEEDED), row("c2", CallState.UNCERTAIN), row("c6", CallState.PLANNED)]
+    one, two, three, five, six = recorded(RUN, events, rows)
+    assert (one.decision, one.status, one.arguments, one.whole) == ("allow", "running", {"n": 5}, False)
     assert one.record is not None
     assert one.record["actor"] == {
         "user": "ana",
@@ -59,9 +59,10 @@ def test_each_decision_counts_once_with_what_is_known_of_it() -> None:
     assert one.record["facts"] == {"size": 3}
     assert (one.record["purpose"], one.record["time"], one.record["repaired"]) == ("support", 5.0, True)
     assert one.record["taint"] == {"run": False}
-    assert (two.decision, two.status, two.record, two.whole) == ("ask", "uncertain", kept, True)
+    assert (two.decision, two.status, two.since) == ("ask", "running", ((0, "ok"),))
     assert (three.decision, three.status, three.arguments) == ("deny", None, None)
     assert three.record is not None
     assert three.whole is False
     assert three.record["taint"] == {"run": True}
     assert five.record is None
+    assert (six.decision, six.status, six.arguments) == ("ask", None, {"n": 5})

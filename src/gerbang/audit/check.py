@@ -14,6 +14,7 @@ from gerbang.values.record import CallRow, EventRow, RunRow
 
 _SENT: Final = frozenset({"call.dispatched", "call.retried"})
 _COMMITTING: Final = _SENT | {"call.finished", "call.resolved"}
+_DENIED: Final = "call.refused"
 
 
 class Checked(Struct, frozen=True):
@@ -51,6 +52,7 @@ class RunCheck:
         self._head = start(run_id)
         self._named = False
         self._said: dict[str, tuple[int, str, str]] = {}
+        self._denied: dict[str, dict[str, int]] = {}
         self._broken: int | None = None
         self._what = ""
         self.seen = 0
@@ -98,15 +100,22 @@ class RunCheck:
             sent = event.kind in _SENT
             given = body.get("input_hash", "") if sent else given
             self._said[call] = (event.seq, given, "" if sent else body.get("output_hash", gave))
+        elif event.kind == _DENIED and name == marks.name:
+            asked = self._denied.setdefault(str(body.get("call_id")), {})
+            asked[str(body.get("input_hash"))] = event.seq
         return True
 
     def _wrong(self, calls: list[CallRow]) -> int | None:
         """Return the number of the event that a call's row does not agree with, None when all do."""
-        rows = {row.call_id: row for row in calls}
+        rows = {row.call_id: row for row in calls if not row.is_denial}
         for name, (seq, given, gave) in self._said.items():
             row = rows.get(name)
             if row is not None and not (self._is(row.arguments, given) and self._is(row.result, gave)):
                 return seq
+        for row in calls:
+            asked = self._denied.get(row.call_id) if row.is_denial else None
+            if asked and not any(self._is(row.arguments, given) for given in asked):
+                return max(asked.values())
         return None
 
     def _is(self, payload: object, commitment: str) -> bool:

@@ -99,7 +99,7 @@ async def _of_run(
     if form is Form.RECEIPTS:
         receipts = Receipts(
             row,
-            {call.call_id: call for call in await store.calls(run_id)},
+            {call.call_id: call for call in await store.calls(run_id) if not call.is_denial},
             await store.secret_key(),
             environment,
         )

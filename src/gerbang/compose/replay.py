@@ -119,7 +119,9 @@ async def replay_run(
         raise UsageError(f"There is no run {run_id[:80]!r}.")
     if row.salt == ERASED:
         raise UsageError(f"The payloads of run {run_id} were erased; there is nothing to go through.")
-    rows = {call.call_id: call for call in await store.calls(run_id)}
+    found = await store.calls(run_id)
+    denied = {call.call_id: call for call in found if call.is_denial}
+    rows = denied | {call.call_id: call for call in found if not call.is_denial}
     approvals = {one.key: one for one in await store.approvals(run_id=run_id, limit=10_000)}
     then = {str(one["call_id"]): one for one in calls_of([event async for event in store.stream(run_id)])}
     clock = _Clock()
@@ -202,7 +204,7 @@ class _Going:
             if before["policy_version"] and after["policy_version"] not in ("", before["policy_version"]):
                 self._changed["policy"] = None
             row = self._rows.get(result.call_id)
-            good = row is None or row.state in _GOOD
+            good = row is None or row.is_denial or row.state in _GOOD
             for what in COMPARED if good else _DECIDED:
                 if before.get(what) != after.get(what):
                     return self._differs(result, name, what, before.get(what), after.get(what))

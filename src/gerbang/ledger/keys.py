@@ -19,6 +19,11 @@ def runtime_key(tenant: str, run: str, step: StepId, ordinal: int) -> str:
     return _place(["run", tenant, run, step, ordinal])
 
 
+def denied_key(tenant: str, run: str, step: StepId, ordinal: int, call_id: str, commitment: str) -> str:
+    """Return the key of a call that was denied: by its place and the commitment to its arguments."""
+    return _place(["denied", tenant, run, step, ordinal, call_id, commitment])
+
+
 def caller_key(tenant: str, user: str, key: str) -> str:
     """Return the key that a caller chose, inside the caller's own namespace."""
     return _key(["caller", tenant, user, key])

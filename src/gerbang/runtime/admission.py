@@ -173,7 +173,7 @@ class Admission:
             decision = await self._decide_async(document)
             if decision.decision == "deny":
                 ticket.decision = decision
-                return Refusal(refusals.denied(decision), decision)
+                return Refusal(refusals.denied(decision), decision, ticket.call, document)
             if decision.decision == "ask" and ticket.decision.decision == "allow":
                 ticket.decision = decision
         return None
@@ -275,7 +275,7 @@ class Admission:
         call, plan, budget, memory = ticket.call, ticket.plan, session.budget, session.memory
         contract, proposal, now = call.contract, call.proposal, self._clock.now()
         ticket.past = memory.history.total
-        return PolicyInput(
+        seen = ticket.seen = PolicyInput(
             tool=contract.name,
             risk=contract.risk,
             arguments=call.arguments,
@@ -306,6 +306,7 @@ class Admission:
             taint=_NOTHING if not self.asks_taint else sources(session.memory, ticket),
             budget=NO_BUDGET if not self._asks_budget else _budget(session, self._clock.monotonic()),
         )
+        return seen
 
     def _decide(self, document: PolicyInput) -> Decision:
         try:
@@ -337,7 +338,7 @@ class Admission:
     @staticmethod
     def _decided(ticket: Ticket, decision: Decision) -> Ticket | Refusal:
         if decision.decision == "deny":
-            return Refusal(refusals.denied(decision), decision, ticket.call)
+            return Refusal(refusals.denied(decision), decision, ticket.call, ticket.seen)
         ticket.decision = decision
         return ticket
 

@@ -21,6 +21,7 @@ from gerbang.runtime.ballot import Ballot, ended, opened
 from gerbang.runtime.bodies import step_name, with_detail
 from gerbang.runtime.duties import duties_of
 from gerbang.runtime.events import ApprovalNeeded
+from gerbang.runtime.intent import basis
 from gerbang.runtime.named_files import NamedFiles
 from gerbang.runtime.objections import SOMEBODY_ELSE, forged, no_file, objected, stale
 from gerbang.runtime.outbox import Outbox
@@ -200,7 +201,7 @@ class Approvals:
         held = CallRow(
             key=ticket.key,
             run_id=session.run_id,
-            step_id=str(call.proposal.step_id),
+            step_id=step_name(call.proposal.step_id),
             ordinal=call.proposal.ordinal,
             call_id=call.proposal.call_id,
             tool=call.contract.name,
@@ -209,6 +210,7 @@ class Approvals:
             arguments=call.canonical,
             approval_id=approval.approval_id,
             updated_at=now,
+            policy_input=b"" if ticket.seen is None else basis(session, ticket.seen),
         )
         batch = session.batch()
         batch.claims.append(held)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from gerbang.approval.grant import AuthorisedCall, authorise
 from gerbang.contract.check import check
 from gerbang.errors import PolicyError, UsageError
+from gerbang.policy.input import PolicyInput
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.admission import Admission
@@ -89,7 +90,7 @@ class Gate:
             session.emit(Decided(proposal.call_id, proposal.name, ticket.decision))
         if isinstance(ticket, Refusal):
             return await self._refuse(
-                session, proposal, ticket.error, decision=ticket.decision, call=ticket.call
+                session, proposal, ticket.error, decision=ticket.decision, call=ticket.call, seen=ticket.seen
             )
         if ticket.decision.obligations:
             answered = await self._obliged(session, ticket)
@@ -218,6 +219,7 @@ class Gate:
         again = await self.admission.again(session, ticket)
         if isinstance(again, Refusal):
             ticket.decision = again.decision or Decision("deny", (again.error.error_code,), None, "")
+            ticket.seen = again.seen
             return await self._refuse(session, proposal, again.error, ticket, verdict)
         ticket = again.of(again.call, replace(again.decision, decision="ask"))
         redacted(ticket, duties_of(ticket.decision.obligations))
@@ -343,11 +345,12 @@ class Gate:
         verdict: Verdict | None = None,
         decision: Decision | None = None,
         call: ValidCall | None = None,
+        seen: PolicyInput | None = None,
     ) -> Result:
         """Give the error as the call's one result, with its record."""
         result = self._refusal(session, proposal, error)
         if ticket is not None:
-            decision = ticket.decision
+            decision, seen = ticket.decision, ticket.seen
             result = replace(result, tool=ticket.call.contract.name)
         if verdict is not None:
             note = f"{verdict.edited_note}\n" if verdict.edited_note else ""
@@ -355,7 +358,7 @@ class Gate:
         if decision is not None:
             result = replace(result, decision=decision)
         asked = call if ticket is None else ticket.call
-        return await self._records.refused(session, proposal, error, asked, verdict, result)
+        return await self._records.refused(session, proposal, error, asked, verdict, result, seen)
 
     def _refusal(self, session: RunSession, proposal: Proposal, error: CallError) -> Result:
         return Result(

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gerbang.audit.chain import PENDING
 from gerbang.ledger.machine import LedgerEvent, advance
+from gerbang.policy.basis import facts_text, kept
+from gerbang.policy.input import PolicyInput
 from gerbang.runtime.bodies import CallEvent, decided, shown_input, step_name, with_detail
 from gerbang.runtime.session import RunSession
 from gerbang.values.record import CallRow, CallState, NewEvent
@@ -77,4 +79,12 @@ def dispatched_row(
         attempt=attempt,
         approval_id=approval_id,
         updated_at=at,
+        policy_input=b"" if ticket.seen is None else basis(session, ticket.seen),
     )
+
+
+def basis(session: RunSession, seen: PolicyInput) -> bytes:
+    """Return what is kept of what policy decided on; the tool's facts only once a run."""
+    facts = seen.tool_facts
+    told = None if facts.contract in session.memory.described else facts_text(facts)
+    return kept(seen, session.roles, session.scopes, told)

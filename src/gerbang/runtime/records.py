@@ -11,6 +11,7 @@ from gerbang.contract.semantic import SeenCall
 from gerbang.errors import StoreError
 from gerbang.ledger.machine import LedgerEvent, advance
 from gerbang.policy.history import CallStatus
+from gerbang.policy.input import PolicyInput
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.bodies import (
@@ -19,14 +20,14 @@ from gerbang.runtime.bodies import (
     refused_body,
 )
 from gerbang.runtime.executor import Execution
-from gerbang.runtime.intent import DISPATCHED, dispatched_row, intent
+from gerbang.runtime.intent import DISPATCHED, basis, dispatched_row, intent
 from gerbang.runtime.listening import learn, read_again, speaks_of_outside
 from gerbang.runtime.outcome import ended
 from gerbang.runtime.output import Output
 from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.process import process_name
-from gerbang.runtime.refusing import refusal
+from gerbang.runtime.refusing import denied_row, denies, refusal
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import read_stored, stored_error
 from gerbang.runtime.writing import TakenOver, holder_of, without_approvals, write
@@ -122,6 +123,7 @@ class Records:
             raise
         if committed.written:
             session.memory.row = None
+            session.memory.described.add(ticket.call.contract.digest)
         else:
             self._not_begun(session, ticket)
             session.give_back(batch)
@@ -294,10 +296,12 @@ class Records:
         call: ValidCall | None,
         verdict: "Verdict | None",
         result: Result,
+        seen: PolicyInput | None = None,
     ) -> Result:
         """Record that a proposal was not run. Returns its result with the record's id.
 
-        `call` is what was asked for, where it fits its contract.
+        `call` is what was asked for, where it fits its contract, `seen` what policy decided on: when that was
+        to deny it, both are kept.
         """
         now = self._clock.now()
         batch = session.batch()
@@ -306,8 +310,16 @@ class Records:
             if verdict.held is not None:  # the key was held for the approval; it is free again
                 state = advance(CallState.PLANNED, LedgerEvent.REFUSE)
                 batch.calls.append(
-                    replace(verdict.held, state=state, result=stored_error(error), updated_at=now)
+                    replace(
+                        verdict.held,
+                        state=state,
+                        result=stored_error(error),
+                        updated_at=now,
+                        policy_input=verdict.held.policy_input if seen is None else basis(session, seen),
+                    )
                 )
+        if call is not None and seen is not None and denies(result) and not batch.calls:
+            batch.claims.append(denied_row(session, call, seen, result, now))
         batch.events.append(refusal(session, proposal, error, call, result.decision, verdict, now))
         try:
             return await self.ending(session, batch, result)

@@ -4,13 +4,51 @@ from typing import TYPE_CHECKING, Any
 
 from gerbang.audit.chain import PENDING
 from gerbang.audit.receipts import hash_of
-from gerbang.runtime.bodies import event, refused_body, shown_input
+from gerbang.ledger.keys import denied_key
+from gerbang.ledger.machine import LedgerEvent, advance
+from gerbang.policy.input import PolicyInput
+from gerbang.runtime.bodies import event, refused_body, shown_input, step_name
+from gerbang.runtime.intent import basis
 from gerbang.runtime.session import RunSession
-from gerbang.values import CallError, Decision, Proposal, ValidCall
-from gerbang.values.record import CallState, NewEvent
+from gerbang.runtime.stored import stored_error
+from gerbang.values import CallError, Decision, Proposal, Result, ValidCall
+from gerbang.values.record import CallRow, CallState, NewEvent
 
 if TYPE_CHECKING:
     from gerbang.runtime.verdict import Verdict
+
+_REFUSED = advance(CallState.PLANNED, LedgerEvent.REFUSE)
+
+
+def denies(result: Result) -> bool:
+    """Tell whether it was policy that said no."""
+    return result.decision is not None and result.decision.decision == "deny"
+
+
+def denied_row(session: RunSession, call: ValidCall, seen: PolicyInput, result: Result, at: float) -> CallRow:
+    """Return the row of a call that policy denied: what was asked for, and what was decided on.
+
+    It holds a key of its own, by its place and its arguments: the same call may be denied again, another may
+    be made in its place. The arguments are in the key as a commitment, which nobody can guess from once the
+    run's salt is erased.
+    """
+    proposal, memory = call.proposal, session.memory
+    place = (session.principal.tenant, session.run_id, proposal.step_id, proposal.ordinal, proposal.call_id)
+    return CallRow(
+        key=denied_key(*place, memory.marks.of(call.canonical)),
+        run_id=session.run_id,
+        step_id=step_name(proposal.step_id),
+        ordinal=proposal.ordinal,
+        call_id=proposal.call_id,
+        tool=call.contract.name,
+        state=_REFUSED,
+        fingerprint="",
+        arguments=call.canonical,
+        result=b"" if result.error is None else stored_error(result.error),
+        for_model=result.for_model,
+        updated_at=at,
+        policy_input=basis(session, seen),
+    )
 
 
 def refusal(

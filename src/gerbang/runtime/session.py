@@ -27,13 +27,14 @@ def _nowhere(_: Any) -> None:
 class RunMemory:
     """What all calls of a run share: its budget, whether it has read something from outside, its past calls.
 
-    `row` is the run's own row for as long as no commit has written it. `history` is what policy sees of past
+    `row` is the run's own row for as long as no commit has written it. `described` are the contracts, by
+    digest, whose facts are on record with a call of the run. `history` is what policy sees of past
     calls, `seen` what validators do: the newest calls that succeeded, for each tool that one of them watches.
     `known` tells where the values of arguments came from, when the policy asks for that. `salt` is the run's
     own: a new one, or that of the run's row.
     """
 
-    __slots__ = ("_marks", "_salt", "budget", "history", "known", "row", "seen", "tainted")
+    __slots__ = ("_marks", "_salt", "budget", "described", "history", "known", "row", "seen", "tainted")
 
     def __init__(self, budget: Budget, salt: bytes = b"") -> None:
         self.budget = budget
@@ -44,6 +45,7 @@ class RunMemory:
         self.row: RunRow | None = None
         self.history = History()
         self.known = Provenance()
+        self.described: set[str] = set()
         self.seen: deque[SeenCall] = deque(maxlen=_SEEN)
 
     def adopt(self, salt: bytes) -> None:

@@ -78,7 +78,8 @@ class AnswerRow(Struct, frozen=True, gc=False):
 class CallRow(Struct, frozen=True, gc=False):
     """One call in the ledger. `key` is unique in the store; `fingerprint` binds it to its arguments.
 
-    `arguments` and `result` are JSON bytes; `for_model` the text that the model saw.
+    `arguments` and `result` are JSON bytes; `for_model` the text that the model saw. `policy_input` is what
+    policy decided on (`gerbang.policy.basis`).
     """
 
     key: str
@@ -95,6 +96,12 @@ class CallRow(Struct, frozen=True, gc=False):
     for_model: str = ""
     approval_id: str | None = None
     updated_at: float = 0.0
+    policy_input: bytes = b""
+
+    @property
+    def is_denial(self) -> bool:
+        """True for a call that policy denied, kept under a key of its own: it holds no other call's key."""
+        return self.state == CallState.REFUSED and self.approval_id is None
 
 
 class ApprovalRow(Struct, frozen=True, gc=False):

@@ -150,7 +150,9 @@ class MemoryStore(Switches):
         for key in self._calls_of.get(run_id, ()):
             row = self._calls[key]
             kept = erase.result if row.result else b""
-            self._calls[key] = replace(row, arguments=b"{}", fingerprint="", for_model="", result=kept)
+            self._calls[key] = replace(
+                row, arguments=b"{}", fingerprint="", for_model="", result=kept, policy_input=b""
+            )
         for name in [name for name, one in self._messages.items() if one.run_id == run_id]:
             del self._messages[name]
         for name, approval in self._approvals.items():

@@ -79,6 +79,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE INDEX messages_waiting ON gerbang.messages (due_at, channel) WHERE state = 'waiting'",
         "CREATE INDEX messages_by_run ON gerbang.messages (run_id)",
     ),
+    ("ALTER TABLE gerbang.calls ADD COLUMN policy_input bytea NOT NULL DEFAULT ''",),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

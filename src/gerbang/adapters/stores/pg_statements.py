@@ -192,6 +192,7 @@ ERASE: Final = (
     ("DELETE FROM gerbang.answers WHERE run_id = %s", False),
     (
         "UPDATE gerbang.calls SET arguments = '\\x7b7d', fingerprint = '', for_model = '', "
+        "policy_input = '', "
         "result = CASE WHEN length(result) = 0 THEN result ELSE %s END WHERE run_id = %s",
         True,
     ),

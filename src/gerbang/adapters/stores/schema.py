@@ -77,6 +77,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE INDEX messages_waiting ON messages (due_at, channel) WHERE state = 'waiting'",
         "CREATE INDEX messages_by_run ON messages (run_id)",
     ),
+    ("ALTER TABLE calls ADD COLUMN policy_input BLOB NOT NULL DEFAULT x''",),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

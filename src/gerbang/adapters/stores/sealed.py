@@ -1,8 +1,8 @@
 """A store whose working state is sealed: any store, with a sealer in front of it.
 
-Sealed are prompts, answers, arguments, results, previews, notes, salts, and the details of events. In the
-clear stay names, states, times, keys, fingerprints and the cores of events: what the store and the chain
-work with.
+Sealed are prompts, answers, arguments, results, what policy decided on, previews, notes, salts, and the
+details of events. In the clear stay names, states, times, keys, fingerprints and the cores of events: what
+the store and the chain work with.
 """
 
 import base64
@@ -38,7 +38,7 @@ Row = TypeVar("Row", RunRow, AnswerRow, CallRow, ApprovalRow, Message)
 _FIELDS: Final[dict[type, tuple[str, ...]]] = {
     RunRow: ("prompt", "answer"),
     AnswerRow: ("message",),
-    CallRow: ("arguments", "result", "for_model"),
+    CallRow: ("arguments", "result", "for_model", "policy_input"),
     Message: ("body",),
     ApprovalRow: ("preview", "arguments", "note", "terms", "votes"),
 }

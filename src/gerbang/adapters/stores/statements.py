@@ -104,7 +104,7 @@ _CUT: Final = f"instr(body, x'{DETAIL_MARK.hex()}')"
 ERASE: Final = (
     "UPDATE runs SET prompt = '', answer = '', salt = x'00' WHERE run_id = ?1",
     "DELETE FROM answers WHERE run_id = ?1",
-    "UPDATE calls SET arguments = x'7b7d', fingerprint = '', for_model = '', "
+    "UPDATE calls SET arguments = x'7b7d', fingerprint = '', for_model = '', policy_input = x'', "
     "result = CASE WHEN length(result) = 0 THEN result ELSE ?2 END WHERE run_id = ?1",
     "UPDATE approvals SET arguments = x'7b7d', preview = '', note = '', terms = '{}', votes = '[]' "
     "WHERE run_id = ?1",

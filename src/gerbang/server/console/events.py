@@ -10,7 +10,7 @@ from gerbang.audit.redact import MASK, redact
 from gerbang.runtime.bodies import step_name
 from gerbang.runtime.kept import read_answer
 from gerbang.server.console.instants import when
-from gerbang.values.record import AnswerRow, CallRow, EventRow
+from gerbang.values.record import AnswerRow, CallRow, CallState, EventRow
 
 _FACTS: Final = (
     "tool_name",
@@ -119,6 +119,8 @@ def calls_of(
     for row in rows:
         step = step_name(int(row.step_id)) if row.step_id.isdecimal() else row.step_id
         view = found.setdefault((step, row.call_id), CallView(step, row.call_id, row.tool))
+        if row.is_denial and view.state not in ("", CallState.REFUSED):
+            continue  # another call was made in its place
         view.state = row.state
         view.approval_id = row.approval_id or view.approval_id
         view.result = redact(row.for_model[:_TEXT])
