@@ -204,10 +204,62 @@ def test_a_kill_switch_stops_calls_at_once_and_in_every_process(tmp_path: Path, 
             assert (kill.target, kill.by, kill.reason) == (target, "boss", "incident 7")
             await two.revive(target, by=g.Principal("boss"))
             assert (await two.call("notes.read.v1", {"name": "d"}, principal=ANA)).status == "ok"
-            await one.kills()
             assert (await one.call("notes.read.v1", {"name": "e"}, principal=ANA)).status == "ok"
             kinds = [event.kind for event in await one.store.events("switches")]
             assert kinds == ["switch.killed", "switch.revived"]
+
+    run(work())
+
+
+@pytest.mark.parametrize("store", ["memory:", "sqlite:"])
+def test_turns_need_not_be_awaited(tmp_path: Path, store: str) -> None:
+    done, tools = counted()
+
+    async def work() -> None:
+        address = store if store == "memory:" else f"sqlite:{tmp_path / 's.db'}"
+        async with g.Gateway(tools=tools, store=address) as gate:
+            gate.kill("tool:notes.read.v1")
+            assert gate.decide("notes.read.v1", {"name": "a"}).reasons == ("KILL_SWITCH",)
+            assert code(await gate.call("notes.read.v1", {"name": "a"})) == "KILL_SWITCH"
+            gate.revive("tool:notes.read.v1")
+            assert gate.decide("notes.read.v1", {"name": "b"}).decision == "allow"
+            assert (await gate.call("notes.read.v1", {"name": "b"})).status == "ok"
+            gate.revive("all")
+            gate.kill("all")  # the newest turn counts, whichever is on record first
+            assert code(await gate.call("notes.read.v1", {"name": "c"})) == "KILL_SWITCH"
+            gate.kill("all")
+            gate.revive("all")
+            outs = await gate.call_many([("notes.read.v1", {"name": "d"}), ("notes.read.v1", {"name": "e"})])
+            assert ([out.status for out in outs], await gate.kills()) == (["ok", "ok"], [])
+            assert done == ["b", "d", "e"]
+
+    run(work())
+
+
+def test_a_switch_that_was_on_at_the_start_may_be_turned_off_elsewhere(tmp_path: Path) -> None:
+    _, tools = counted()
+
+    async def work() -> None:
+        address = f"sqlite:{tmp_path / 's.db'}"
+        async with g.Gateway(store=address) as people:
+            await people.kill("all")
+            async with g.Gateway(tools=tools, store=address) as gate:
+                assert code(await gate.call("notes.read.v1", {"name": "a"})) == "KILL_SWITCH"
+                await people.revive("all")
+                assert (await gate.call("notes.read.v1", {"name": "a"})).status == "ok"
+
+    run(work())
+
+
+def test_a_kill_that_cannot_be_recorded_holds_here() -> None:
+    _, tools = counted()
+
+    async def work() -> None:
+        async with g.Gateway(tools=tools) as gate:
+            await gate.store.close()
+            with pytest.raises(g.StoreError):
+                await gate.kill("all")
+            assert gate.decide("notes.read.v1", {"name": "a"}).reasons == ("KILL_SWITCH",)
 
     run(work())
 
@@ -259,6 +311,9 @@ def test_a_tool_may_be_named_as_on_the_wire_and_a_slip_is_logged(caplog: pytest.
             assert code(await gate.call("notes.read.v1", {"name": "a"})) == "KILL_SWITCH"
             await gate.revive("tool:notes__read__v1")
             assert await gate.kills() == []
+            assert caplog.text == ""
+            async with g.Gateway() as bare:  # it cannot tell
+                await bare.kill("tool:notes.raed.v1")
             assert caplog.text == ""
             await gate.kill("tool:notes.raed.v1")
             assert "notes.raed.v1" in caplog.text

@@ -114,7 +114,10 @@ class Controls:
         return self._switches.kill(self._meant(target), by or LOCAL, reason)
 
     def revive(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
-        """Turn a kill switch off again; the returned future is done when that is on record."""
+        """Turn a kill switch off again; the returned future is done when that is on record.
+
+        Calls of this process that begin after the return wait for that; they need not be held back.
+        """
         _ = self.gate
         return self._switches.revive(self._meant(target), by or LOCAL, reason)
 
@@ -122,7 +125,8 @@ class Controls:
         """Return the switch that is meant: a tool may be named as it is on the wire.
 
         A tool that this gateway does not know may be another process's; that is logged, for it may be a
-        slip of the pen as well, and a switch that stops nothing looks like one that does.
+        slip of the pen as well, and a switch that stops nothing looks like one that does. A gateway without
+        tools, such as the one that the command line opens on a store, cannot tell.
         """
         kind, colon, name = str(target).partition(":")
         if kind != "tool" or not colon:
@@ -130,7 +134,10 @@ class Controls:
         entry = self._toolbox.catalogue.find(name)
         if entry is not None:
             return f"tool:{entry.contract.name}"
-        _LOG.warning("No tool of this gateway is called %r; the switch is turned all the same.", name[:200])
+        if len(self._toolbox.catalogue):
+            _LOG.warning(
+                "No tool of this gateway is called %r; the switch is turned all the same.", name[:200]
+            )
         return target
 
     async def erase(self, run_id: str, *, by: Principal, reason: str = "") -> str:

@@ -148,7 +148,7 @@ class Gateway(Controls):
         records = Records(
             self.store, self.clock, watched, history=admission.asks_history, taint=admission.asks_taint
         )
-        self._switches = Switches(self.store, self.clock, admission)
+        self._switches = Switches(self.store, self.clock, admission.stops)
         await self._switches.refresh()
         self._outbox = outbox_for(self.store, self.clock, self._approver)
         self._gate = Gate(

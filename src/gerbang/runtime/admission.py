@@ -27,6 +27,7 @@ from gerbang.runtime.listening import sources
 from gerbang.runtime.lookups import Lookups, Recorded, Unknown
 from gerbang.runtime.plan import Plan, Plans
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.stops import Stops
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.values import CallError, Decision, Proposal, ValidCall
 from gerbang.values.canonical import copied
@@ -67,7 +68,7 @@ class Admission:
         self._plans = plans
         self._lookups = lookups
         self._hours = hours
-        self.killed: frozenset[str] = frozenset()
+        self.stops = Stops()
         self._waits = inspect.iscoroutinefunction(getattr(policy, "decide_async", None))
         self._needs: Any = getattr(policy, "needs", None)
         asks = getattr(policy, "asks", None)
@@ -90,6 +91,8 @@ class Admission:
             return checked
         assert type(checked) is Ticket  # noqa: S101 - the other one
         plan = checked.plan
+        if self.stops.on and self._killed(session, checked):
+            return None  # by now it may be off
         if self._waits or plan.semantics.reads or plan.owned:
             return None
         if self._needs is not None and self._needs(plan.contract.name):
@@ -105,6 +108,8 @@ class Admission:
         checked = self._checked(session, proposal, key)
         if isinstance(checked, Refusal):
             return checked
+        if self.stops.on and await self._stopped(session, checked):
+            return Refusal(refusals.killed())
         return await self._weighed_up(session, checked)
 
     async def _weighed_up(self, session: RunSession, ticket: Ticket) -> Ticket | Refusal:
@@ -128,6 +133,8 @@ class Admission:
         checked = self._checked(session, proposal, None)
         if isinstance(checked, Refusal):
             return checked
+        if self.stops.after_turns((*checked.plan.stops, session.stop)):
+            return Refusal(refusals.killed())
         found, who, asks = Found(), session.principal, self._lookups
         error = None
         try:
@@ -159,7 +166,7 @@ class Admission:
     async def again(self, session: RunSession, ticket: Ticket) -> Ticket | Refusal:
         """Take a ticket through layers 2 to 5 once more, as when its approval is used or it is sent again."""
         fresh = Ticket(ticket.call, ticket.entry, ticket.plan, ticket.key, ticket.fingerprint)
-        if self._killed(session, fresh):
+        if self.stops.on and await self._stopped(session, fresh):
             return Refusal(refusals.killed())
         return await self._weighed_up(session, fresh)
 
@@ -190,8 +197,6 @@ class Admission:
         ticket = self.ticket(session, entry, call, key)
         if ticket.plan.needs_key and key is None:
             return Refusal(refusals.key_needed(call.contract.name))
-        if self.killed and self._killed(session, ticket):
-            return Refusal(refusals.killed())
         return ticket
 
     def ticket(self, session: RunSession, entry: Entry, call: ValidCall, key: str | None) -> Ticket:
@@ -207,8 +212,16 @@ class Admission:
         return Ticket(call, entry, self._plans.of(contract), name, mark)
 
     def _killed(self, session: RunSession, ticket: Ticket) -> bool:
-        stops = (*ticket.plan.stops, session.stop)
-        return not self.killed.isdisjoint(stops)
+        return self.stops.of((*ticket.plan.stops, session.stop))
+
+    async def _stopped(self, session: RunSession, ticket: Ticket) -> bool:
+        """Tell whether a switch stops the call. One that was on is looked up: another process may have
+        turned it off.
+        """
+        if not self._killed(session, ticket):
+            return False
+        await self.stops.renew()
+        return self._killed(session, ticket)
 
     # layers 2 and 3
 

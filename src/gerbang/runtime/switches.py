@@ -3,13 +3,13 @@
 import asyncio
 import contextlib
 import re
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from gerbang.errors import UsageError
 from gerbang.ports import Clock, Store
-from gerbang.runtime.admission import Admission
 from gerbang.runtime.bodies import PolicySwapped, SwitchTurned, event
+from gerbang.runtime.stops import Stops
 from gerbang.runtime.writing import write
 from gerbang.values import Principal
 from gerbang.values.record import Batch, Kill
@@ -22,47 +22,74 @@ SWITCH_RUN: Final = "switches"
 class Switches:
     """The kill switches of a gateway's store."""
 
-    def __init__(self, store: Store, clock: Clock, admission: Admission) -> None:
+    def __init__(self, store: Store, clock: Clock, stops: Stops) -> None:
         self._store = store
         self._clock = clock
-        self._admission = admission
+        self._stops = stops
+        stops.renew = self.refresh
         self._writing: set[asyncio.Task[None]] = set()
+        self._turns: dict[str, asyncio.Task[None]] = {}  # the newest of each target
 
     def kill(self, target: str, by: Principal, reason: str) -> "asyncio.Future[None]":
         """Turn a switch on. Raises UsageError for a target that names nothing."""
         _check(target)
-        self._admission.killed |= {target}
+        stops = self._stops
+        stops.on |= {target}
+        stops.here |= {target}
+        stops.off_soon -= {target}
         at = self._clock.now()
         kill = Kill(target, by.user, str(reason)[:500], at)
-        return self._write(
-            Batch(kills=(kill,), events=[_turned("switch.killed", target, by, kill.reason, at)])
-        )
+        turned = _turned("switch.killed", target, by, kill.reason, at)
+        return self._turn(target, Batch(kills=(kill,), events=[turned]), self._recorded)
 
     def revive(self, target: str, by: Principal, reason: str = "") -> "asyncio.Future[None]":
-        """Turn a switch off, here as soon as it is off on record."""
+        """Turn a switch off, here as soon as it is off on record. Calls that begin later wait for that."""
         _check(target)
+        self._stops.off_soon |= {target}
         turned = _turned("switch.revived", target, by, str(reason)[:500], self._clock.now())
-        return self._write(Batch(revives=(target,), events=[turned]))
+        return self._turn(target, Batch(revives=(target,), events=[turned]), self._revived)
 
     def policy_turned(self, kind: str, old: str, new: str) -> None:
         """Record that the policy was swapped, or that a bad one was not. Called by the policy itself."""
         body = PolicySwapped(SWITCH_RUN, old, new, self._clock.now())
         with contextlib.suppress(RuntimeError):  # no event loop runs here: there is nobody who could write
-            self._write(Batch(events=[event(kind, SWITCH_RUN, body)]))
+            self._begin(self._write(Batch(events=[event(kind, SWITCH_RUN, body)])))
+
+    async def _write(self, batch: Batch) -> None:
+        await write(self._store, batch)
 
     async def refresh(self) -> list[Kill]:
-        """Learn what the store says, and return it."""
+        """Learn what the store says when the turns that are under way are on record, and return it."""
+        if self._writing:
+            await asyncio.wait(self._writing)
         kills = await self._store.kills()
-        self._admission.killed = frozenset(kill.target for kill in kills)
+        self._stops.on = self._stops.here.union(kill.target for kill in kills)
         return kills
 
-    def _write(self, batch: Batch) -> "asyncio.Future[None]":
-        async def written() -> None:
-            await write(self._store, batch)
-            if batch.revives:
-                self._admission.killed -= set(batch.revives)
+    def _turn(self, target: str, batch: Batch, done: Callable[[str], None]) -> "asyncio.Future[None]":
+        """Have a turn written. Only the newest turn of a target changes what is known of it."""
 
-        work: Coroutine[Any, Any, None] = written()
+        async def written() -> None:
+            try:
+                await write(self._store, batch)
+                if self._turns[target] is task:
+                    done(target)
+            finally:
+                if self._turns[target] is task:
+                    del self._turns[target]
+                    self._stops.off_soon -= {target}
+
+        task = self._turns[target] = self._begin(written())
+        return task
+
+    def _recorded(self, target: str) -> None:
+        self._stops.here -= {target}
+
+    def _revived(self, target: str) -> None:
+        self._stops.on -= {target}
+        self._stops.here -= {target}
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.ensure_future(work)
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
