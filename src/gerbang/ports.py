@@ -5,7 +5,7 @@ Every method that can wait is a coroutine; none blocks the event loop.
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -72,6 +72,10 @@ class Tool(Protocol):
     def invoke_sync(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
         """The same for blocking tools; called in a worker thread."""
         ...
+
+
+Named = Literal["run", "approval"]
+"""What can be looked for by the beginning of its id."""
 
 
 class Store(Protocol):
@@ -212,6 +216,10 @@ class Store(Protocol):
         """Return what was spent of a budget in the current window (see `Spend`)."""
         ...
 
+    async def named(self, kind: Named, beginning: str, limit: int = 10) -> list[str]:
+        """Return the ids of runs, or of approvals, that begin so, in order."""
+        ...
+
     async def secret_key(self) -> bytes:
         """Return the store's own 32 random bytes, made when the store is created (for HMACs)."""
         ...
@@ -258,39 +266,6 @@ class Approver(Protocol):
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Ask and wait. May be cancelled at any time."""
-        ...
-
-
-@runtime_checkable
-class Channel(Protocol):
-    """An approver that sends messages, by the store's outbox, and asks nobody itself.
-
-    `channel` names where they go, and is no address: processes in which it is the same send each other's. A
-    message is sent at most `attempts` times, and `post` takes at most `timeout_s` seconds.
-    """
-
-    channel: str
-    attempts: int
-    timeout_s: float
-
-    def asking(self, message_id: str, request: ApprovalRequest) -> tuple[str, bytes]:
-        """Return the kind and the JSON of a message that asks. The id is part of it, so that it is signed."""
-        ...
-
-    def telling(self, message_id: str, what: Any) -> tuple[str, str, bytes]:
-        """Return the run, the kind and the JSON of a message that tells of something."""
-        ...
-
-    def pause_s(self, attempts: int) -> float:
-        """Return how long to wait after so many attempts, in seconds."""
-        ...
-
-    async def post(self, message: Message) -> tuple[int, str]:
-        """Send a message once. Returns the HTTP status, 0 when none came, and why it was not taken."""
-        ...
-
-    def ended(self, message: Message) -> None:
-        """Learn that a message was taken, dropped or given up."""
         ...
 
 

@@ -512,3 +512,24 @@ def test_a_state_that_cannot_follow_changes_nothing(stands: str, comes: str, url
             assert await store.call("k") == call("k", stands)
 
     run(work())
+
+
+def test_ids_are_found_by_their_beginning(url: str) -> None:
+    async def work() -> None:
+        async with opened(url) as store:
+            for name in ("a_1", "ab", "a%2", "A", "é1", "éa", "b\x00c"):
+                await store.commit(Batch(runs=[a_run(name)], approvals=[approval(f"x{name}")]))
+            for beginning, found in (
+                ("a", ["a%2", "a_1", "ab"]),
+                ("a_", ["a_1"]),
+                ("a%", ["a%2"]),
+                ("é", ["é1", "éa"]),
+                ("b\x00", ["b\x00c"]),
+                ("zz", []),
+            ):
+                assert await store.named("run", beginning) == found, beginning
+                assert await store.named("approval", f"x{beginning}") == [f"x{name}" for name in found]
+            assert await store.named("run", "", limit=2) == ["A", "a%2"]
+            assert await store.named("run", "a", limit=0) == []
+
+    run(work())

@@ -11,6 +11,7 @@ from gerbang.cli.approval_view import as_dict, changes_of, lines, state_now, whe
 from gerbang.cli.editing import edited_text, editor_of
 from gerbang.cli.exits import Exit
 from gerbang.cli.json_text import read_object
+from gerbang.cli.meant import approval_id_of, run_id_of
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.store_gate import at_store, person
@@ -24,7 +25,10 @@ from gerbang.values.record import ApprovalRow
 _MAX_LIMIT: Final = 1_000
 _ALL: Final = "all"
 
-Name = Annotated[str, typer.Argument(metavar="APPROVAL", help="Id of the request; see: approvals list")]
+Name = Annotated[
+    str,
+    typer.Argument(metavar="APPROVAL", help="Id of the request, or its beginning; see: list"),
+]
 By = Annotated[str, typer.Option("--as", metavar="USER", help="Who decides.")]
 Tenant = Annotated[str, typer.Option("--tenant", help="The tenant of the one who decides.")]
 Role = Annotated[list[str] | None, typer.Option("--role", help="A role of theirs; may be repeated.")]
@@ -67,7 +71,11 @@ def list_(
 
     async def read(gate: Gateway) -> list[ApprovalRow]:
         return await gate.store.approvals(
-            run_id=run, state=None if state == _ALL else state, tenant=tenant, before=before, limit=limit
+            run_id=None if run is None else await run_id_of(gate.store, run),
+            state=None if state == _ALL else state,
+            tenant=tenant,
+            before=None if before is None else await approval_id_of(gate.store, before),
+            limit=limit,
         )
 
     found = at_store(options.settings(config, store=store), read)
@@ -131,7 +139,8 @@ def approve(
     who = person(by, tenant, role)
 
     async def work(gate: Gateway) -> ApprovalRow:
-        return await gate.approve(approval_id, by=who, reason=reason)
+        name = await approval_id_of(gate.store, approval_id)
+        return await gate.approve(name, by=who, reason=reason)
 
     return _decided(options.settings(config, store=store), work, as_json=json)
 
@@ -150,7 +159,8 @@ def deny(
     who = person(by, tenant, role)
 
     async def work(gate: Gateway) -> ApprovalRow:
-        return await gate.refuse(approval_id, by=who, reason=reason)
+        name = await approval_id_of(gate.store, approval_id)
+        return await gate.refuse(name, by=who, reason=reason)
 
     return _decided(options.settings(config, store=store), work, as_json=json)
 
@@ -168,7 +178,8 @@ def cancel(
     who = person(by, tenant, None)
 
     async def work(gate: Gateway) -> ApprovalRow:
-        return await gate.cancel(approval_id, by=who, reason=reason)
+        name = await approval_id_of(gate.store, approval_id)
+        return await gate.cancel(name, by=who, reason=reason)
 
     return _decided(options.settings(config, store=store), work, as_json=json)
 
@@ -194,7 +205,7 @@ def edit(
         new = await _in_editor(row) if given is None else given
         if new == shown_arguments(row):
             raise UsageError("Nothing was changed. To agree to it as it is: gerbang approvals approve")
-        return await gate.approve(approval_id, by=who, arguments=new, reason=reason)
+        return await gate.approve(row.approval_id, by=who, arguments=new, reason=reason)
 
     return _decided(options.settings(config, store=store), work, as_json=json)
 
@@ -210,7 +221,7 @@ async def _in_editor(row: ApprovalRow) -> dict[str, Any]:
 
 
 async def _found(gate: Gateway, approval_id: str) -> ApprovalRow:
-    row = await gate.store.approval(approval_id)
+    row = await gate.store.approval(await approval_id_of(gate.store, approval_id))
     if row is None:
         raise UsageError(f"There is no approval {one_line(approval_id, 80)}. See: gerbang approvals list")
     return row

@@ -13,8 +13,8 @@ from gerbang.adapters.clock import SystemClock
 from gerbang.adapters.secrets.signing import SigningKey, open_key
 from gerbang.audit.checkpoint import Writing, signed_text
 from gerbang.cli import options
-from gerbang.cli.audit_store import with_store
 from gerbang.cli.exits import Exit
+from gerbang.cli.recorded_store import with_store
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.compose.auditing import checkpoint_lines

@@ -7,8 +7,9 @@ import typer
 
 from gerbang.adapters.clock import SystemClock
 from gerbang.cli import options
-from gerbang.cli.audit_store import with_store
 from gerbang.cli.exits import Exit
+from gerbang.cli.meant import run_of
+from gerbang.cli.recorded_store import with_store
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.compose.erasure import DAY_S, Pruned, erase_run, prune
@@ -27,7 +28,7 @@ def add(group: typer.Typer) -> None:
 
 
 def erase(
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of a run that is over.")],
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of a run that is over, or its beginning.")],
     reason: Reason = "",
     store: options.Store = None,
     config: options.Config = None,
@@ -36,18 +37,17 @@ def erase(
     """Erase the prompt, answers, arguments and results of a run. Its audit chain stays whole."""
     settings = options.settings(config, store=store)
 
-    async def work(opened: Store) -> str:
-        row = await opened.run(run_id)
-        if row is None:
-            raise UsageError(f"There is no run {one_line(run_id, 80)} on record. See: gerbang runs list")
-        return await erase_run(opened, SystemClock(), run_id, _person(row.tenant), reason[:_MAX_REASON])
+    async def work(opened: Store) -> tuple[str, str]:
+        row = await run_of(opened, run_id)
+        by = _person(row.tenant)
+        return row.run_id, await erase_run(opened, SystemClock(), row.run_id, by, reason[:_MAX_REASON])
 
-    event_id = with_store(settings, work)
+    name, event_id = with_store(settings, work)
     screen = Screen.standard()
     if json:
-        screen.document({"erased": run_id, "event_id": event_id})
+        screen.document({"erased": name, "event_id": event_id})
     else:
-        screen.line(f"Erased the payloads of {one_line(run_id)}; recorded as {one_line(event_id)}.")
+        screen.line(f"Erased the payloads of {one_line(name)}; recorded as {one_line(event_id)}.")
     return Exit.DONE
 
 

@@ -15,8 +15,8 @@ from gerbang.audit.checkpoint import store_name
 from gerbang.audit.export import cloud_event, plain
 from gerbang.audit.receipts import Environment, hash_of, receipt
 from gerbang.cli import options
-from gerbang.cli.audit_store import known_run, with_store
 from gerbang.cli.exits import Exit
+from gerbang.cli.recorded_store import known_run, with_store
 from gerbang.cli.screen import Screen
 from gerbang.compose.auditing import every_event, every_head
 from gerbang.ports import Store
@@ -47,7 +47,7 @@ def add(group: typer.Typer) -> None:
 
 def export(
     run_id: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="Export this run only; all when left out.")
+        str | None, typer.Argument(metavar="[RUN]", help="Export this run only, by its id or its beginning.")
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="What a line is.")] = Form.EVENTS,
     environment: Annotated[Place, typer.Option(help="What receipts say of where targets are.")] = Place.DEV,
@@ -61,15 +61,14 @@ def export(
     skipped = [0]
 
     async def work(opened: Store) -> None:
-        if run_id is not None:
-            await known_run(opened, run_id)
+        one = None if run_id is None else await known_run(opened, run_id)
         if form in (Form.EVENTS, Form.CLOUDEVENTS):
-            name = store_name(await opened.secret_key())
-            async for event in every_event(opened, run_id):
-                _line(screen, plain(event) if form is Form.EVENTS else cloud_event(event, name))
+            source = store_name(await opened.secret_key())
+            async for event in every_event(opened, one):
+                _line(screen, plain(event) if form is Form.EVENTS else cloud_event(event, source))
             return
-        async for one in _runs(opened, run_id):
-            async for line in _of_run(opened, one, form, environment.value, skipped):
+        async for name in _runs(opened, one):
+            async for line in _of_run(opened, name, form, environment.value, skipped):
                 _line(screen, line)
 
     with_store(settings, work)

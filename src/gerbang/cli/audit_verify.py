@@ -12,8 +12,8 @@ from gerbang.audit.check import Checked
 from gerbang.audit.checkpoint import MAX_LINE, BadCheckpoint, Foot, Head, Reading, signed_text
 from gerbang.audit.export import moment
 from gerbang.cli import options
-from gerbang.cli.audit_store import known_run, with_store
 from gerbang.cli.exits import Exit
+from gerbang.cli.recorded_store import known_run, with_store
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.compose.auditing import check_against, check_run, every_head, is_of, read_lines
@@ -54,7 +54,7 @@ class Found(Struct):
 
 def verify(
     run_id: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="Check this run only; all when left out.")
+        str | None, typer.Argument(metavar="[RUN]", help="Check this run only, by its id or its beginning.")
     ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", metavar="FILE", help="A checkpoint kept outside.")
@@ -73,17 +73,16 @@ def verify(
 
     async def work(opened: Store) -> Found:
         found = Found()
-        if run_id is not None:
-            await known_run(opened, run_id)
+        one = None if run_id is None else await known_run(opened, run_id)
         if checkpoint is not None and outside is not None:
             if not await is_of(opened, outside[0]):
                 raise ConfigError(f"{checkpoint} is a checkpoint of another store. Give one of this store.")
             for line in read_lines(_lines(checkpoint), Reading()):
-                if run_id in (None, line.run):
+                if one in (None, line.run):
                     found.note(against := await check_against(opened, line))
                     found.vouched += line.seq if against.whole else 0
-        if run_id is not None:
-            await _one(opened, run_id, found)
+        if one is not None:
+            await _one(opened, one, found)
         else:
             async for head in every_head(opened):
                 await _one(opened, head.run_id, found)

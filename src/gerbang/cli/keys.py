@@ -8,12 +8,13 @@ import typer
 
 from gerbang.cli import options
 from gerbang.cli.exits import Exit
+from gerbang.cli.meant import the_one
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.serve import DEFAULT_KEYS, Keys
 from gerbang.cli.table import rows
 from gerbang.server.identity import RIGHTS
-from gerbang.server.keys import KeyFile, StoredKey
+from gerbang.server.keys import PREFIX, KeyFile, StoredKey
 
 
 def register(app: typer.Typer) -> None:
@@ -87,12 +88,14 @@ def list_(keys: Keys = DEFAULT_KEYS, json: options.Json = False) -> int:
 
 
 def revoke(
-    key: Annotated[str, typer.Argument(metavar="ID", help="Id of the key; see: gerbang keys list")],
+    key: Annotated[str, typer.Argument(metavar="ID", help="Id of the key, or its beginning; see: list")],
     keys: Keys = DEFAULT_KEYS,
     json: options.Json = False,
 ) -> int:
     """Revoke a key: from now on it opens nothing, in no process."""
-    stored = KeyFile(Path(keys)).revoke(key)
+    file = KeyFile(Path(keys))
+    given = key.removeprefix(f"{PREFIX}_")
+    stored = file.revoke(the_one(given, [one.id for one in file.all() if given and one.id.startswith(given)]))
     screen = Screen.standard()
     if json:
         screen.document(_shown(stored))

@@ -1,15 +1,16 @@
 """`gerbang policy replay`: recorded runs against another policy, to see which decisions would change."""
 
-import asyncio
 from typing import Annotated, Any, Final
 
 import typer
 
-from gerbang.adapters.stores import open_store, shown_address
+from gerbang.adapters.stores import shown_address
 from gerbang.cli import options, street
 from gerbang.cli.exits import Exit
+from gerbang.cli.meant import run_id_of
 from gerbang.cli.policy_records import recorded
 from gerbang.cli.policy_source import PolicyName, opened
+from gerbang.cli.recorded_store import with_store
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.config import Settings
@@ -30,7 +31,7 @@ def replay(
     policy: PolicyName,
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="RUN", help="One run, by its id; otherwise the newest ones."),
+        typer.Option("--run", metavar="RUN", help="One run, by its id or its beginning; else the newest."),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=_MAX_LIMIT, help="How many runs, newest first.")] = 100,
     check: Annotated[bool, typer.Option("--check", help="Exit code 1 when a decision changes.")] = False,
@@ -46,7 +47,11 @@ def replay(
       gerbang policy replay strict --run r1 --json
     """
     settings = options.settings(config, store=store)
-    runs = asyncio.run(_runs(settings, run, limit)) if street.store_exists(settings) else []
+
+    async def read(opened: Store) -> list[list[Recorded]]:
+        return await _runs(opened, run, limit)
+
+    runs = with_store(settings, read) if street.store_exists(settings) else []
     if run is not None and not runs:
         raise UsageError(f"No run {one_line(run)} in {shown_address(settings.store)}. See: gerbang runs list")
     with opened(policy) as source:
@@ -60,20 +65,13 @@ def replay(
     return Exit.FAILED if check and any(item.changed for item in found) else Exit.DONE
 
 
-async def _runs(settings: Settings, run_id: str | None, limit: int) -> list[list[Recorded]]:
-    store = open_store(street.store_url(settings, create=False), seal=settings.seal)
-    await store.open()
-    try:
-        if run_id is not None:
-            one = await store.run(run_id)
-            rows = [] if one is None else [one]
-        else:
-            rows = await store.runs(limit=limit)
-        return [
-            recorded(row, await _events(store, row.run_id), await store.calls(row.run_id)) for row in rows
-        ]
-    finally:
-        await store.close()
+async def _runs(store: Store, given: str | None, limit: int) -> list[list[Recorded]]:
+    if given is not None:
+        one = await store.run(await run_id_of(store, given))
+        rows = [] if one is None else [one]
+    else:
+        rows = await store.runs(limit=limit)
+    return [recorded(row, await _events(store, row.run_id), await store.calls(row.run_id)) for row in rows]
 
 
 async def _events(store: Store, run_id: str) -> list[Any]:

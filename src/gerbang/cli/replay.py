@@ -9,8 +9,9 @@ from msgspec import to_builtins
 
 from gerbang import Policy
 from gerbang.cli import options, street
-from gerbang.cli.audit_store import with_store
 from gerbang.cli.exits import Exit
+from gerbang.cli.meant import run_of
+from gerbang.cli.recorded_store import with_store
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.compose.replay import Replayed, replay_run
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")],
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or the beginning of it.")],
     python: options.Tools = None,
     policy: options.Policy = None,
     lang: options.Lang = None,
@@ -60,7 +61,9 @@ async def _replayed(store: Store, settings: Settings, run_id: str, extra: Any) -
     async with contextlib.AsyncExitStack() as stack:
         chosen = street.policy_of(settings)
         policy = Policy.default() if chosen is None else await stack.enter_async_context(chosen)
-        return await replay_run(store, run_id, tools, policy, lang=settings.lang)
+        return await replay_run(
+            store, (await run_of(store, run_id)).run_id, tools, policy, lang=settings.lang
+        )
 
 
 def _print(screen: Screen, found: Replayed) -> None:

@@ -8,6 +8,7 @@ from msgspec import to_builtins
 from gerbang import Gateway, Principal, Result
 from gerbang.cli import options, street
 from gerbang.cli.exits import Exit, for_status
+from gerbang.cli.meant import run_of
 from gerbang.cli.narrate import Narrator, run_json
 from gerbang.cli.running import run_interruptible
 from gerbang.cli.safe_text import one_line, printable
@@ -20,7 +21,6 @@ from gerbang.runtime.ballot import opened
 from gerbang.runtime.events import RunResult
 from gerbang.values.record import RunRow, RunState
 
-_MAX: int = 10_000
 _STEP: Final = "step_001"
 """The step of every call that `gerbang call` makes."""
 Scopes = Annotated[
@@ -96,7 +96,7 @@ async def _resume(
     screen = _screen(settings)
     later = pending or not screen.interactive  # what waits already is not refused by coming back too early
     async with street.gateway(settings, screen, extra, pending=later) as gate:
-        row = await _find(gate, run_id)
+        row = await run_of(gate.store, run_id)
         again = await _call_again(gate, row, rights)
         if again is not None:
             if as_json:
@@ -169,18 +169,6 @@ def _screen(settings: Settings) -> Screen:
     if not street.store_exists(settings):
         raise UsageError(say("no_store"))
     return Screen.standard()
-
-
-async def _find(gate: Gateway, run_id: str) -> RunRow:
-    row = await gate.store.run(run_id)
-    if row is not None:
-        return row
-    found = [run for run in await gate.store.runs(limit=_MAX) if run.run_id.startswith(run_id)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(say("many_runs", count=len(found), start=one_line(run_id)))
-    raise UsageError(say("run_unknown", run=one_line(run_id)))
 
 
 def _user(row: RunRow, rights: Principal) -> Principal:

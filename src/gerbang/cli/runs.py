@@ -1,6 +1,5 @@
 """`gerbang runs`: what happened, from the record."""
 
-import asyncio
 import datetime
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Final, TypeVar
@@ -9,9 +8,11 @@ import orjson
 import typer
 from msgspec import to_builtins
 
-from gerbang.adapters.stores import open_store, shown_address
+from gerbang.adapters.stores import shown_address
 from gerbang.cli import options, run_resuming, runs_cost, street
 from gerbang.cli.exits import Exit
+from gerbang.cli.meant import run_id_of
+from gerbang.cli.recorded_store import with_store
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.table import rows
@@ -79,7 +80,7 @@ def show(
     async def read(
         opened: Store,
     ) -> tuple[RunRow, list[EventRow], list[CallRow], list[AnswerRow]] | None:
-        run = await opened.run(run_id) or await _by_prefix(opened, run_id)
+        run = await opened.run(await run_id_of(opened, run_id))
         if run is None:
             return None
         return (
@@ -111,26 +112,8 @@ def show(
 
 
 def _read(settings: Settings, read: Callable[[Store], Awaitable[T]]) -> T | None:
-    """Open the store and read from it; None when the store does not exist, which is then not made."""
-    if not street.store_exists(settings):
-        return None
-
-    async def work() -> T:
-        store = open_store(street.store_url(settings, create=False), seal=settings.seal)
-        await store.open()
-        try:
-            return await read(store)
-        finally:
-            await store.close()
-
-    return asyncio.run(work())
-
-
-async def _by_prefix(store: Store, beginning: str) -> RunRow | None:
-    found = [run for run in await store.runs(limit=_MAX_LIMIT) if run.run_id.startswith(beginning)]
-    if len(found) > 1:
-        raise UsageError(say("many_runs", count=len(found), start=one_line(beginning)))
-    return found[0] if found else None
+    """Read from the store; None when it does not exist, which is then not made."""
+    return with_store(settings, read) if street.store_exists(settings) else None
 
 
 async def _asked(store: Store, run: RunRow) -> str:

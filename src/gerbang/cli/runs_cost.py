@@ -10,8 +10,8 @@ import typer
 from msgspec import to_builtins
 
 from gerbang.cli import options
-from gerbang.cli.audit_store import with_store
 from gerbang.cli.exits import Exit
+from gerbang.cli.recorded_store import with_store
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.table import rows

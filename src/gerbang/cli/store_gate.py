@@ -19,7 +19,8 @@ def at_store(settings: Settings, work: Callable[[Gateway], Awaitable[T]]) -> T:
         raise UsageError(f"There is no store at {shown_address(settings.store)} yet. Name it with --store.")
 
     async def opened() -> T:
-        async with Gateway(store=street.store_url(settings, create=False), policy=None) as gate:
+        address = street.store_url(settings, create=False)
+        async with Gateway(store=address, policy=None, seal=settings.seal) as gate:
             return await work(gate)
 
     return asyncio.run(opened())

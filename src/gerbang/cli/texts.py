@@ -210,9 +210,9 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "No run {run} in {store}. See: gerbang runs list",
         "Tidak ada run {run} di {store}. Lihat: gerbang runs list",
     ),
-    "many_runs": (
-        "{count} runs begin with {start}. Write more of the id.",
-        "{count} run dimulai dengan {start}. Tulis lebih banyak dari id-nya.",
+    "many_ids": (
+        "Several begin with {start}: {some}. Write more of the id.",
+        "Beberapa dimulai dengan {start}: {some}. Tulis lebih banyak dari id-nya.",
     ),
     "run_unknown": (
         "There is no run {run}. See: gerbang runs list",

@@ -8,14 +8,14 @@ import asyncio
 import contextlib
 import secrets
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang.approval.machine import ApprovalState
 from gerbang.errors import StoreError
-from gerbang.ports import ApprovalRequest, Channel, Clock, Store
+from gerbang.ports import ApprovalRequest, Clock, Store
 from gerbang.runtime.bodies import event
 from gerbang.runtime.writing import write
 from gerbang.values.record import Batch, Lease, Message, MessageState
@@ -27,6 +27,39 @@ _LEASE_S: Final = 30.0
 _SIDE_BY_SIDE: Final = 8
 _CLOSING_S: Final = 5.0
 _KNOWN: Final = 1_000
+
+
+@runtime_checkable
+class Channel(Protocol):
+    """An approver that sends messages, by the store's outbox, and asks nobody itself.
+
+    `channel` names where they go, and is no address: processes in which it is the same send each other's. A
+    message is sent at most `attempts` times, and `post` takes at most `timeout_s` seconds.
+    """
+
+    channel: str
+    attempts: int
+    timeout_s: float
+
+    def asking(self, message_id: str, request: ApprovalRequest) -> tuple[str, bytes]:
+        """Return the kind and the JSON of a message that asks. The id is part of it, so that it is signed."""
+        ...
+
+    def telling(self, message_id: str, what: Any) -> tuple[str, str, bytes]:
+        """Return the run, the kind and the JSON of a message that tells of something."""
+        ...
+
+    def pause_s(self, attempts: int) -> float:
+        """Return how long to wait after so many attempts, in seconds."""
+        ...
+
+    async def post(self, message: Message) -> tuple[int, str]:
+        """Send a message once. Returns the HTTP status, 0 when none came, and why it was not taken."""
+        ...
+
+    def ended(self, message: Message) -> None:
+        """Learn that a message was taken, dropped or given up."""
+        ...
 
 
 class Undelivered(Struct, frozen=True, gc=False):

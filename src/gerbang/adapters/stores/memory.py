@@ -12,7 +12,7 @@ from gerbang.adapters.stores.switches import Switches
 from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_row, renewed_call, renewed_run
 from gerbang.audit.chain import core, extend, start
 from gerbang.errors import StoreError
-from gerbang.ports import Clock
+from gerbang.ports import Clock, Named
 from gerbang.values.record import (
     ERASED,
     OPEN_STATES,
@@ -336,6 +336,11 @@ class MemoryStore(Switches):
         ]
         rows.sort(key=lambda message: (message.due_at, message.message_id))
         return rows[: max(limit, 0)]
+
+    async def named(self, kind: Named, beginning: str, limit: int = 10) -> list[str]:
+        """Return the ids of runs, or of approvals, that begin so, in order."""
+        rows = self._runs if kind == "run" else self._approvals
+        return sorted(name for name in rows if name.startswith(beginning))[: max(limit, 0)]
 
     async def kills(self) -> list[Kill]:
         """Return the kill switches that are on, by target."""

@@ -180,6 +180,12 @@ GET_ALL_HEADS: Final = (
     "WHERE c.run > %s ORDER BY c.run LIMIT %s"
 )
 GET_APPROVAL: Final = f"SELECT {_APPROVAL} FROM gerbang.approvals WHERE approval_id = %s"  # noqa: S608
+NAMED: Final = {
+    "run": "SELECT run_id FROM gerbang.runs WHERE starts_with(run_id, %s) "
+    'ORDER BY run_id COLLATE "C" LIMIT %s',
+    "approval": "SELECT approval_id FROM gerbang.approvals WHERE starts_with(approval_id, %s) "
+    'ORDER BY approval_id COLLATE "C" LIMIT %s',
+}
 GET_PINS: Final = 'SELECT name, digest, "by", at FROM gerbang.pins'
 GET_SPENT: Final = "SELECT began, amount FROM gerbang.spends WHERE key = %s AND span = %s"
 GET_SEAL: Final = "SELECT digest FROM gerbang.pins WHERE name = %s"

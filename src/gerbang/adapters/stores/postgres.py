@@ -14,7 +14,7 @@ import psycopg
 from gerbang.adapters.stores import pg_open
 from gerbang.adapters.stores import pg_statements as statements
 from gerbang.adapters.stores.checks import asks, span_of, window
-from gerbang.adapters.stores.pg_columns import row, text
+from gerbang.adapters.stores.pg_columns import received, row, text
 from gerbang.adapters.stores.pg_connection import Address, Connection
 from gerbang.adapters.stores.pg_fault import is_lost, translate
 from gerbang.adapters.stores.pg_group import PgGroup
@@ -24,6 +24,7 @@ from gerbang.adapters.stores.sql_reading import Row, SqlReading
 from gerbang.adapters.stores.writer import Writer
 from gerbang.adapters.stores.writing import check_bounds, check_text
 from gerbang.errors import StoreError
+from gerbang.ports import Named
 from gerbang.values.record import (
     Batch,
     Committed,
@@ -107,6 +108,11 @@ class PostgresStore(SqlReading):
     async def unfinished(self, limit: int = 100) -> list[RunRow]:
         """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""
         return self._rows(RunRow, await self._read(statements.GET_UNFINISHED, max(limit, 0)))
+
+    async def named(self, kind: Named, beginning: str, limit: int = 10) -> list[str]:
+        """Return the ids of runs, or of approvals, that begin so, in order."""
+        found = await self._read(statements.NAMED[kind], beginning, max(limit, 0))
+        return [received(name) for (name,) in found]
 
     async def kills(self) -> list[Kill]:
         """Return the kill switches that are on, by target."""

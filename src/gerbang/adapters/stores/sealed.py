@@ -17,7 +17,7 @@ from gerbang.adapters.stores.switches import Switches
 from gerbang.audit.chain import DETAIL_MARK, DETAIL_WIDTH
 from gerbang.audit.commitments import SALT_BYTES
 from gerbang.errors import StoreUnavailable
-from gerbang.ports import Store
+from gerbang.ports import Named, Store
 from gerbang.values.record import (
     AnswerRow,
     ApprovalRow,
@@ -236,6 +236,10 @@ class SealedStore(Switches):
     async def messages(self, channel: str | None = None, *, limit: int = 100) -> list[Message]:
         """Return messages that wait to be sent, to that channel or to any, earliest due first."""
         return [self._open(row) for row in await self._inner.messages(channel, limit=limit)]
+
+    async def named(self, kind: Named, beginning: str, limit: int = 10) -> list[str]:
+        """Return the ids of runs, or of approvals, that begin so, in order."""
+        return await self._inner.named(kind, beginning, limit)
 
     async def kills(self) -> list[Kill]:
         """Return the kill switches that are on, by target."""

@@ -20,7 +20,7 @@ from gerbang.adapters.stores.store_clock import MICRO, StoreClock
 from gerbang.adapters.stores.writer import Writer
 from gerbang.adapters.stores.writing import check_bounds, check_text
 from gerbang.errors import StoreError
-from gerbang.ports import Clock
+from gerbang.ports import Clock, Named
 from gerbang.values.record import (
     Batch,
     Committed,
@@ -108,6 +108,12 @@ class SqliteStore(SqlReading):
         """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""
         now = await self._now()
         return self._rows(RunRow, await self._read(statements.GET_UNFINISHED, now / MICRO, max(limit, 0)))
+
+    async def named(self, kind: Named, beginning: str, limit: int = 10) -> list[str]:
+        """Return the ids of runs, or of approvals, that begin so, in order."""
+        end = beginning + "\U0010ffff"
+        found = await self._read(statements.NAMED[kind], beginning, end, max(limit, 0))
+        return [name for (name,) in found]
 
     async def kills(self) -> list[Kill]:
         """Return the kill switches that are on, by target."""

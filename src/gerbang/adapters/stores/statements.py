@@ -66,6 +66,12 @@ GET_ALL_HEADS: Final = (
     "AND e.seq = (SELECT max(seq) FROM events WHERE run = c.run) WHERE c.run > ? ORDER BY c.run LIMIT ?"
 )
 GET_APPROVAL: Final = f"SELECT {_columns(ApprovalRow)} FROM approvals WHERE approval_id = ?"  # noqa: S608
+NAMED: Final = {
+    "run": "SELECT run_id FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT ?",
+    "approval": "SELECT approval_id FROM approvals WHERE approval_id >= ? AND approval_id < ? "
+    "ORDER BY approval_id LIMIT ?",
+}
+"""Ids from a text on, up to another."""
 GET_SEAL: Final = "SELECT digest FROM pins WHERE name = ?"
 GET_KEY: Final = "SELECT value FROM meta WHERE name = 'secret_key'"
 

@@ -1,4 +1,4 @@
-"""What the commands of `gerbang audit` share: the store that they read, and the run that is meant."""
+"""The store that commands read records from, and the run of it that is meant."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from gerbang.adapters.stores import open_store, shown_address
 from gerbang.cli import street
+from gerbang.cli.meant import run_id_of
 from gerbang.cli.safe_text import one_line
 from gerbang.config import Settings
 from gerbang.errors import UsageError
@@ -32,8 +33,9 @@ def with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
     return asyncio.run(opened())
 
 
-async def known_run(store: Store, run_id: str) -> str:
-    """Return the id of a run that has events. Raises UsageError."""
-    if not await store.events(run_id, limit=1):
-        raise UsageError(f"There is no run {one_line(run_id, 80)} on record. See: gerbang runs list")
-    return run_id
+async def known_run(store: Store, given: str) -> str:
+    """Return the id of the run that is meant, or of another chain of events. Raises UsageError."""
+    for name in (given, await run_id_of(store, given)):
+        if await store.events(name, limit=1):
+            return name
+    raise UsageError(f"There is no run {one_line(given, 80)} on record. See: gerbang runs list")
