@@ -394,6 +394,7 @@ class Gateway(Controls):
             session.memory.row = first_row(session, run_id is None, self.clock.now())
             session.closing = session.memory.row if run_id is None else None
             session.nameless = run_id is None
+        session.key, session.standing = key, None if run_id or key else {}
         if session.memory.row is not None:  # until a commit has written it
             session.carry = Batch(runs=[session.memory.row])
         return session

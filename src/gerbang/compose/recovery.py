@@ -1,6 +1,5 @@
 """Runs that were cut off: found by their leases, and ended or left to whoever can go on with them."""
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -16,10 +15,11 @@ from gerbang.runtime.bodies import event, refused_body
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.kept import OPENING
 from gerbang.runtime.leases import Leases
+from gerbang.runtime.lost import proposal_of
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.stored import stored_error
 from gerbang.runtime.writing import write
-from gerbang.values import CallError, Decision, Principal, Proposal, Result, ValidCall
+from gerbang.values import CallError, Principal, Result
 from gerbang.values.record import Batch, CallRow, CallState, RunRow, RunState
 
 
@@ -90,7 +90,9 @@ class Recovery:
             return None
         for row in calls:
             if row.state in (CallState.DISPATCHED, CallState.UNCERTAIN):
-                await self._find_out(session, row)
+                entry = self._toolbox.catalogue.find(row.tool)
+                unsure = Result("error", row.tool, row.run_id, row.step_id, row.call_id)
+                await self._gate.lost.look(session, row, entry, unsure, "RECOVERED")
         # last: whoever finds out can die on the way, and a run that is over is not looked at again
         ended = replace(run, state=state, updated_at=self._clock.now())
         if not (await write(self._store, Batch(runs=[ended], lease=session.lease))).written:
@@ -129,7 +131,7 @@ class Recovery:
         batch.calls.append(done)
         body = refused_body(
             session.principal,
-            _proposal(row),
+            proposal_of(row),
             state=state,
             attempt=row.attempt,
             status="error",
@@ -139,22 +141,3 @@ class Recovery:
             reasons=("NEEDS_A_PERSON",) if what == LedgerEvent.LOSE_TRACK else (),
         )
         batch.events.append(event("call.lost", session.run_id, body))
-
-    async def _find_out(self, session: RunSession, row: CallRow) -> None:
-        """Ask the call's probe, if it has one, what became of it. It is not sent again."""
-        entry = self._toolbox.catalogue.find(row.tool)
-        if entry is None or entry.contract.probe is None:
-            return
-        proposal = _proposal(row)
-        call = ValidCall(proposal, entry.contract, proposal.arguments or {}, row.arguments)
-        ticket = self._gate.admission.ticket(session, entry, call, None)
-        ticket.key, ticket.fingerprint = row.key, row.fingerprint
-        ticket.decision = Decision("allow", ("RECOVERED",), None, self._gate.admission.version)
-        unsure = Result("error", row.tool, row.run_id, row.step_id, row.call_id)
-        await self._gate.lost.probe(session, ticket, unsure, again=False)
-
-
-def _proposal(row: CallRow) -> Proposal:
-    return Proposal(
-        row.run_id, row.step_id, row.ordinal, row.call_id, row.tool, msgspec.json.decode(row.arguments)
-    )

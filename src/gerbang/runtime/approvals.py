@@ -169,6 +169,15 @@ class Approvals:
             "refused", named, approval, held, by=approval.decided_by, error=refusals.decided_against(approval)
         )
 
+    async def dropped(self, row: CallRow) -> Verdict | None:
+        """Return what ends the request of a call that waits, along with the refusal of that call."""
+        self._key = self._key or await self._store.secret_key()
+        approval = None if row.approval_id is None else await self._store.approval(row.approval_id)
+        if approval is None or not is_genuine(approval, self._key):
+            return Verdict("dropped", row.approval_id, held=row)
+        key = self._key
+        return Verdict("dropped", row.approval_id, approval, row, seal=lambda changed: sealed(changed, key))
+
     async def _request(
         self, session: RunSession, ticket: "Ticket", terms: Terms
     ) -> tuple[CallRow, ApprovalRow, CallRow | None]:

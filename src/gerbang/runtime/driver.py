@@ -47,7 +47,7 @@ from gerbang.runtime.writing import TakenOver
 from gerbang.values import Message, Proposal, Result, ToolCall
 from gerbang.values.canonical import copied
 from gerbang.values.model import ModelRequest
-from gerbang.values.record import RunState
+from gerbang.values.record import OPEN_STATES, CallRow, RunState
 
 _ENCODER = msgspec.json.Encoder()
 _RESERVE_TOKENS = 1_024
@@ -113,11 +113,14 @@ class RunDriver:
         self._proposals = progress.proposals
         self._used_ids = set(progress.used_ids)
         self._content = progress.content
+        standing: dict[str, CallRow] = {}
         for proposal in progress.proposals:
             row = progress.rows.get(proposal.ordinal)
             if row is not None and is_over(row, session.catalogue):
                 session.ended[proposal.call_id] = self._gate.restored(session, proposal, row)
-        session.closed = progress.closed
+            elif row is not None and row.state in OPEN_STATES:
+                standing[proposal.call_id] = row
+        session.closed, session.standing = progress.closed, standing
         self._record.begin_again(progress, len(session.ended))
         calls = len(self._proposals)
         return await self._loop(Resumed(progress.answers, calls, progress.final))

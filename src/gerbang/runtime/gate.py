@@ -27,6 +27,7 @@ from gerbang.runtime.records import Records
 from gerbang.runtime.requests import arguments_of
 from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.standing import Standing
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.runtime.verdict import Verdict
 from gerbang.values import CallContext, CallError, Decision, Proposal, Result, ValidCall
@@ -61,6 +62,7 @@ class Gate:
         self.lost = Lost(self, store, records, approvals, clock)
         self._closing = False
         self._owners: dict[str, asyncio.Task[Any] | None] = {}
+        self._standing = Standing(store, self.lost, approvals, records, self._owners)
         self._inflight: dict[str, list[asyncio.Future[None]]] = {}
 
     async def call(
@@ -85,7 +87,7 @@ class Gate:
         if ticket is None:
             ticket = await self.admission.admit(session, proposal, key)
         if session.closed.get(proposal.call_id):
-            return self._closed(session, proposal, ticket)
+            return await self._closed(session, proposal, ticket)
         if session.watched and ticket.decision is not None:
             session.emit(Decided(proposal.call_id, proposal.name, ticket.decision))
         if isinstance(ticket, Refusal):
@@ -117,11 +119,13 @@ class Gate:
                 if not waiter.done():
                     waiter.set_result(None)
 
-    def _closed(self, session: RunSession, proposal: Proposal, ticket: Ticket | Refusal) -> Result:
+    async def _closed(self, session: RunSession, proposal: Proposal, ticket: Ticket | Refusal) -> Result:
         """Return the result of a call that was refused on record before a crash: it stays refused."""
         code = session.closed[proposal.call_id]
         again = ticket.error if isinstance(ticket, Refusal) else None
         error = again if again is not None and again.error_code == code else refusals.before_crash(code)
+        if session.standing and proposal.call_id in session.standing:  # an earlier version left its row open
+            return await self._refuse(session, proposal, error)
         result = self._refusal(session, proposal, error)
         session.ended[result.call_id] = result
         return result
@@ -146,23 +150,13 @@ class Gate:
         if not duties.dry_run:
             return None
         text = await self._looking.preview(ticket)
-        result = Result(
-            status="ok",
-            tool=ticket.call.contract.name,
-            run_id=session.run_id,
-            step_id=proposal.step_id,
-            call_id=proposal.call_id,
-            value={"dry_run": True, "preview": text},
-            for_model=f"{session.texts.dry_run}\n{text}",
-            decision=decision,
-        )
-        return await self._resolutions.previewed(session, ticket, result)
+        return await self._resolutions.previewed(session, ticket, text)
 
     async def _first(self, session: RunSession, ticket: Ticket, waiting: Waiting | None = None) -> Result:
         """Take a call on whose key nothing else in this process works."""
         if ticket.decision.decision == "ask":
             return await self._ask(session, ticket, waiting)
-        context = self._context(session, ticket)
+        context = self.context(session, ticket)
         grant = authorise(ticket.call, ticket.decision, context, approved_binding=None, binding=None)
         return await self._dispatch(session, ticket, grant)
 
@@ -229,7 +223,7 @@ class Gate:
         grant = authorise(
             ticket.call,
             ticket.decision,
-            self._context(session, ticket),
+            self.context(session, ticket),
             approved_binding=verdict.binding,
             binding=bound,
         )
@@ -306,7 +300,7 @@ class Gate:
         if row.state == CallState.PLANNED:
             return self._pending(session, ticket, Verdict("pending", row.approval_id))
         if row.state == CallState.DISPATCHED:
-            now = await self.lost.elsewhere(session, ticket, row)
+            now = await self.lost.elsewhere(session, row, ticket.call.contract)
             if now.state != CallState.DISPATCHED:
                 return await self._settled(session, ticket, now)
             return await self.lost.settle(session, ticket, now)
@@ -326,15 +320,15 @@ class Gate:
         """Give an admitted call an error as its result."""
         return await self._refuse(session, ticket.call.proposal, error, ticket)
 
+    async def ask(self, session: RunSession, ticket: Ticket) -> Result:
+        """Get a person's decision on a call that has no row in the way."""
+        return await self._ask(session, ticket, None)
+
     async def send(
         self, session: RunSession, ticket: Ticket, grant: AuthorisedCall, over: CallRow | None
     ) -> Result:
         """Run a granted call that has been sent before. `over` is the row whose place it takes."""
         return await self._dispatch(session, ticket, grant, over=over)
-
-    def context(self, session: RunSession, ticket: Ticket) -> CallContext:
-        """Return what the tool may ask of the runtime."""
-        return self._context(session, ticket)
 
     async def _refuse(
         self,
@@ -348,6 +342,12 @@ class Gate:
         seen: PolicyInput | None = None,
     ) -> Result:
         """Give the error as the call's one result, with its record."""
+        if verdict is None and session.standing != {}:
+            task = asyncio.current_task()
+            ended = await self._standing.ended(session, proposal, error, ticket, task)
+            if type(ended) is Result:
+                return ended
+            verdict = ended if type(ended) is Verdict else None
         result = self._refusal(session, proposal, error)
         if ticket is not None:
             decision, seen = ticket.decision, ticket.seen
@@ -385,7 +385,8 @@ class Gate:
             decision=ticket.decision,
         )
 
-    def _context(self, session: RunSession, ticket: Ticket) -> CallContext:
+    def context(self, session: RunSession, ticket: Ticket) -> CallContext:
+        """Return what the tool may ask of the runtime."""
         proposal = ticket.call.proposal
         return CallContext(
             principal=session.principal,

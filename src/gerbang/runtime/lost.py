@@ -7,10 +7,13 @@ import msgspec
 from msgspec.structs import replace
 
 from gerbang.approval.grant import authorise
+from gerbang.contract.catalogue import Entry
 from gerbang.ledger.retry import after_crash
-from gerbang.ports import Clock, Store
+from gerbang.limits import TOOL_TIMEOUT_S
+from gerbang.ports import Clock, Store, UnreadableFile
 from gerbang.runtime import refusals
 from gerbang.runtime.approvals import Approvals
+from gerbang.runtime.objections import no_file
 from gerbang.runtime.probing import fate_from, is_about, probe_proposal
 from gerbang.runtime.process import is_gone
 from gerbang.runtime.records import Records
@@ -20,7 +23,7 @@ from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import read_stored
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.runtime.writing import TakenOver
-from gerbang.values import Result
+from gerbang.values import CallError, Contract, Decision, Proposal, Result, ValidCall
 from gerbang.values.contract_parts import Probe
 from gerbang.values.record import CallRow, CallState
 
@@ -43,26 +46,36 @@ class Lost:
         self._approvals = approvals
         self._clock = clock
 
-    async def elsewhere(self, session: RunSession, ticket: Ticket, row: CallRow) -> CallRow:
+    async def elsewhere(self, session: RunSession, row: CallRow, contract: Contract | None) -> CallRow:
         """Wait for a call that another process may be running, for as long as it may take; return its row.
 
         A read is not waited for: it can be made again. Nor is a call of a run that is ours alone to drive.
+        `contract` is None for a tool that is not there any more.
         """
-        contract = ticket.call.contract
         ours = session.lease is not None and row.run_id == session.run_id
-        if ours or contract.risk.is_read or self._store.immediate:
+        if ours or self._store.immediate or (contract is not None and contract.risk.is_read):
             return row
-        until = row.updated_at + contract.timeout_s
-        left = session.budget.remaining(self._clock.monotonic())
-        if left is not None:
-            until = min(until, self._clock.now() + left)
+        seconds, began = TOOL_TIMEOUT_S if contract is None else contract.timeout_s, self._clock.monotonic()
+        wait = self._left(row, seconds)
+        left = session.budget.remaining(began)
+        wait = wait if left is None else min(wait, left)
         pause = _FIRST_LOOK_S
         process = await self._sender(row)
-        while row.state == CallState.DISPATCHED and self._clock.now() < until and not is_gone(process):
-            await asyncio.sleep(min(pause, max(0.0, until - self._clock.now())))
+        while row.state == CallState.DISPATCHED and not is_gone(process):
+            left = began + wait - self._clock.monotonic()
+            if left <= 0:
+                break
+            await asyncio.sleep(min(pause, left))
             pause = min(2 * pause, _LAST_LOOK_S)
-            row = await self._store.call(ticket.key) or row
+            row = await self._store.call(row.key) or row
         return row
+
+    def _left(self, row: CallRow, timeout_s: float, sent_at: float | None = None) -> float:
+        """Return the seconds for which what was sent may still be on its way: never more than it may take,
+        however far back the clock has been set since.
+        """
+        over = (row.updated_at if sent_at is None else sent_at) + timeout_s
+        return min(max(0.0, over - self._clock.now()), timeout_s)
 
     async def is_running(self, row: CallRow, timeout_s: float) -> bool:
         """Tell whether somebody may still be at work on a call that was sent."""
@@ -96,6 +109,35 @@ class Lost:
             return await self.probe(session, ticket, result, sent_at=row.updated_at)
         return result
 
+    async def given_up(
+        self, session: RunSession, proposal: Proposal, row: CallRow, entry: Entry | None, why: CallError
+    ) -> Result:
+        """End a call that was sent, without an outcome on record, and that `why` stands against now.
+
+        `entry` is None for a tool that is not there any more: then nobody knows that it only read.
+        """
+        read = entry is not None and entry.contract.risk.is_read
+        try:
+            result = await self._resolutions.given_up(session, proposal, row, why, read)
+        except TakenOver as over:
+            if over.row is None:
+                raise
+            return self._gate.restored(session, proposal, over.row)  # it has come back meanwhile
+        return await self.look(session, row, entry, result)
+
+    async def look(
+        self, session: RunSession, row: CallRow, entry: Entry | None, unsure: Result, code: str = "NOT_AGAIN"
+    ) -> Result:
+        """Ask the probe of a call, if it has one, what became of it. It is not sent again."""
+        if entry is None or entry.contract.probe is None:
+            return unsure
+        proposal = proposal_of(row)
+        call = ValidCall(proposal, entry.contract, proposal.arguments or {}, row.arguments)
+        ticket = self._gate.admission.ticket(session, entry, call, None)
+        ticket.key, ticket.fingerprint = row.key, row.fingerprint
+        ticket.decision = Decision("allow", (code,), None, self._gate.admission.version)
+        return await self.probe(session, ticket, unsure, again=False, sent_at=row.updated_at)
+
     async def probe(
         self,
         session: RunSession,
@@ -123,7 +165,7 @@ class Lost:
         if fate == "happened":
             return await self._found_out(session, ticket, row, answer)
         # it may still be on its way: only after the time that it had is a "no" an answer
-        left = (row.updated_at if sent_at is None else sent_at) + contract.timeout_s - self._clock.now()
+        left = self._left(row, contract.timeout_s, sent_at)
         if left > 0 and not _answered(row):
             await asyncio.sleep(left)
             answer = await self._ask(session, ticket, probe, row)
@@ -159,26 +201,42 @@ class Lost:
                 await self._resolutions.dropped(session, asked)
 
     async def _again(self, session: RunSession, ticket: Ticket, row: CallRow, over: CallRow | None) -> Result:
-        """Send the call again, under the decision and the approval that it has."""
-        approved = None
+        """Send the call again, under the approval that it has. When nothing is in doubt any more, as after a
+        probe's "no", policy may ask a person about it who was not asked before.
+        """
+        approved, now = None, ticket
+        if over is None or row.approval_id is not None:
+            admitted = await self._gate.admission.again(session, ticket)
+            if isinstance(admitted, Refusal):
+                return await self._gate.refuse(session, ticket, admitted.error)
+            now = admitted
         if row.approval_id is not None:
             approval = await self._store.approval(row.approval_id)
             approved = None if approval is None else approval.binding
-            now = await self._gate.admission.again(session, ticket)
-            if isinstance(now, Refusal):
-                return await self._gate.refuse(session, ticket, now.error)
-            ticket = now.of(now.call, replace(now.decision, decision="ask"))
+            now = now.of(now.call, replace(now.decision, decision="ask"))
+        elif over is None and now.decision.decision == "ask":
+            return await self._gate.ask(session, now)
+        ticket = now
+        try:
+            binding = await self._approvals.binding(session, ticket)
+        except UnreadableFile as file:
+            return await self._gate.refuse(session, ticket, no_file(str(file.args[0])))
         grant = authorise(
             ticket.call,
             ticket.decision,
             self._gate.context(session, ticket),
             approved_binding=approved,
-            binding=await self._approvals.binding(session, ticket),
+            binding=binding,
             attempt=row.attempt + 1,
         )
         if grant is None:
             return await self._gate.refuse(session, ticket, refusals.stale())
         return await self._gate.send(session, ticket, grant, over)
+
+
+def proposal_of(row: CallRow) -> Proposal:
+    """Return the proposal that a row was made from, with the arguments that it holds."""
+    return Proposal(row.run_id, row.step_id, row.ordinal, row.call_id, row.tool, arguments_of(row.arguments))
 
 
 def _as_sent(ticket: Ticket, row: CallRow) -> Ticket:

@@ -94,6 +94,12 @@ def uncertain() -> CallError:
     return said("uncertain_effect", "EFFECT_UNKNOWN", effect="unknown")
 
 
+def not_again(why: CallError) -> CallError:
+    """Return the error for a call whose effect is not known, and that may not be sent again any more."""
+    code = {"code": why.error_code}
+    return said("uncertain_effect", "EFFECT_UNKNOWN", code, entry="EFFECT_UNKNOWN/refused", effect="unknown")
+
+
 def cancelled(read: bool) -> CallError:
     """Return the error for a call that was cancelled while it ran."""
     effect = "none" if read else "unknown"

@@ -17,7 +17,7 @@ from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import stored_error
 from gerbang.runtime.ticket import Ticket
 from gerbang.runtime.writing import TakenOver
-from gerbang.values import CallError, Proposal, Result
+from gerbang.values import CallError, Decision, Proposal, Result
 from gerbang.values.record import Batch, CallRow, CallState, NewEvent
 
 _ENCODER = msgspec.json.Encoder()
@@ -51,7 +51,33 @@ class Resolutions:
             finished_at=now,
             reasons=("NEEDS_A_PERSON",) if person else (),
         )
-        return await self._ending(session, ticket, done, event("call.lost", session.run_id, body), error)
+        lost = event("call.lost", session.run_id, body)
+        return await self._ending(session, proposal, ticket.decision, done, lost, error)
+
+    async def given_up(
+        self, session: RunSession, proposal: Proposal, row: CallRow, why: CallError, read: bool
+    ) -> Result:
+        """Record the end of a call that was sent before, and that is refused now; return that as its result.
+
+        A read has failed, for the reason `why`. Of what changes something nobody knows what became of it.
+        """
+        error, now = why if read else refusals.not_again(why), self._clock.now()
+        state = advance(row.state, LedgerEvent.FAIL if read else LedgerEvent.LOSE_TRACK)
+        shown = show_error(error, row.tool, session.profile, session.texts)
+        done = replace(row, state=state, result=stored_error(error), for_model=shown, updated_at=now)
+        body = refused_body(
+            session.principal,
+            proposal,
+            state=state,
+            attempt=row.attempt,
+            status="error",
+            error_code=error.error_code,
+            effect=error.effect,
+            finished_at=now,
+            reasons=(why.error_code,) if read else ("NEEDS_A_PERSON", why.error_code),
+        )
+        kind = "call.finished" if read else "call.lost"
+        return await self._ending(session, proposal, None, done, event(kind, session.run_id, body), error)
 
     async def found_out(
         self, session: RunSession, ticket: Ticket, row: CallRow, answer: Result | None
@@ -80,12 +106,13 @@ class Resolutions:
             reasons=("PROBED",),
         )
         found = event("call.resolved", session.run_id, body)
-        return await self._ending(session, ticket, done, found, error, value)
+        return await self._ending(session, proposal, ticket.decision, done, found, error, value)
 
     async def _ending(
         self,
         session: RunSession,
-        ticket: Ticket,
+        proposal: Proposal,
+        decision: Decision | None,
         done: CallRow,
         said: NewEvent,
         error: CallError | None,
@@ -95,17 +122,16 @@ class Resolutions:
         batch = session.batch()
         batch.calls.append(done)
         batch.events.append(said)
-        proposal = ticket.call.proposal
         result = Result(
             status="ok" if error is None else "error",
-            tool=ticket.call.contract.name,
+            tool=done.tool,
             run_id=session.run_id,
             step_id=proposal.step_id,
             call_id=proposal.call_id,
             value=value,
             error=error,
             for_model=done.for_model,
-            decision=ticket.decision,
+            decision=decision,
         )
         return await self._records.ending(session, batch, result)
 
@@ -178,12 +204,22 @@ class Resolutions:
             session, Batch(calls=[done], events=[event("call.resolved", session.run_id, body)])
         )
 
-    async def previewed(self, session: RunSession, ticket: Ticket, result: Result) -> Result:
-        """Record that the call was only looked at, and return its result with the record's id."""
-        decision = ticket.decision
+    async def previewed(self, session: RunSession, ticket: Ticket, text: str) -> Result:
+        """Record that the call was only looked at, and return what it would have done as its result."""
+        decision, proposal = ticket.decision, ticket.call.proposal
+        result = Result(
+            status="ok",
+            tool=ticket.call.contract.name,
+            run_id=session.run_id,
+            step_id=proposal.step_id,
+            call_id=proposal.call_id,
+            value={"dry_run": True, "preview": text},
+            for_model=f"{session.texts.dry_run}\n{text}",
+            decision=decision,
+        )
         body = refused_body(
             session.principal,
-            ticket.call.proposal,
+            proposal,
             risk_class=str(ticket.call.contract.risk),
             contract=ticket.call.contract.digest,
             input_hash=session.memory.marks.of(ticket.call.canonical),

@@ -15,7 +15,7 @@ from gerbang.policy.history import History
 from gerbang.taint.provenance import Provenance
 from gerbang.values import Principal, Result
 from gerbang.values.limit import Limit
-from gerbang.values.record import Batch, Message, RunRow
+from gerbang.values.record import Batch, CallRow, Message, RunRow
 
 _SEEN: Final = 200
 
@@ -78,7 +78,8 @@ class RunSession:
     the run and the fencing number under which it is driven (None: nobody else could), `lease_until` the
     monotonic time from which on nothing may be sent under it, `renew` what asks the store for more of it.
     `closed` are the calls of the answer that had their record, and no row, before a crash: an error code
-    each, none for a stored result that was given again.
+    each, none for a stored result that was given again. `standing` are the rows of its calls that had no end
+    then, by call id; None where a caller drives the run: they are looked up. `key` is the caller's own.
     """
 
     __slots__ = (
@@ -90,6 +91,7 @@ class RunSession:
         "emit",
         "ended",
         "intent",
+        "key",
         "lang",
         "lease",
         "lease_until",
@@ -102,6 +104,7 @@ class RunSession:
         "roles",
         "run_id",
         "scopes",
+        "standing",
         "stop",
         "texts",
         "token_limits",
@@ -141,6 +144,8 @@ class RunSession:
         self.lease_until = float("inf")
         self.renew: Callable[[], Awaitable[bool]] | None = None
         self.closed: dict[str, str] = {}
+        self.standing: dict[str, CallRow] | None = {}
+        self.key: str | None = None
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
         self.nameless = False

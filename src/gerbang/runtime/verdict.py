@@ -28,12 +28,13 @@ def _as_it_is(row: ApprovalRow) -> ApprovalRow:
 class Verdict(Struct, frozen=True, gc=False):
     """What came of asking.
 
-    `row` is the call's row that holds the key instead (`taken`); `held` the row that the approval itself
+    `dropped`: nobody is to decide any more, the call was refused. `row` is the call's row that holds the key
+    instead (`taken`); `held` the row that the approval itself
     put there. `binding` is what was approved, `arguments` is set when the person edited the call, and
     `edited_note` tells the model of it. `seal` seals the approval's row when it changes.
     """
 
-    state: Literal["granted", "refused", "pending", "taken"]
+    state: Literal["granted", "refused", "pending", "taken", "dropped"]
     approval_id: str | None = None
     approval: ApprovalRow | None = None
     held: CallRow | None = None
@@ -55,12 +56,18 @@ class Verdict(Struct, frozen=True, gc=False):
             batch.expects[approval.approval_id] = approval.seal or approval.state
 
     def give_up(self, batch: Batch, at: float, error: CallError) -> None:
-        """Put the end of a grant that cannot be used into the batch that says why."""
+        """Put the end of a grant that cannot be used, or of a request that nobody waits for any more, into
+        the batch that says why.
+        """
         approval = self.approval
-        if approval is None or approval.state != ApprovalState.GRANTED or self.state != "granted":
+        if approval is None or self.state not in ("granted", "dropped"):
+            return
+        pending = approval.state == ApprovalState.PENDING and self.state == "dropped"
+        if not pending and approval.state != ApprovalState.GRANTED:
             return
         why = error.said or error.error_code
-        state = advance(approval.state, ApprovalEvent.TIME_OUT)
+        state = advance(approval.state, ApprovalEvent.CANCEL if pending else ApprovalEvent.TIME_OUT)
+        assert state is not None  # noqa: S101 - both transitions are in the table
         said = Vote("", "refuse", at, code=error.error_code, note=why)
         votes = written((*(read_votes(approval.votes) or ()), said))
         note = f"{why}: {error.message}"[:500]
@@ -69,7 +76,7 @@ class Verdict(Struct, frozen=True, gc=False):
         batch.approvals.append(after)
         batch.expects[approval.approval_id] = approval.seal or approval.state
         if ballot is not None:
-            batch.events.append(approval_event("expired", ballot, at, code=error.error_code, why=why))
+            batch.events.append(approval_event(str(state), ballot, at, code=error.error_code, why=why))
 
 
 def granted(ballot: Ballot, ticket: "Ticket", held: CallRow, lang: str, key: bytes) -> Verdict:

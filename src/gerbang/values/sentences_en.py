@@ -368,6 +368,11 @@ ERRORS: Final[dict[str, Sentence]] = {
         "An earlier attempt of this call may have taken effect; it is not repeated.",
         "Never repeat it. Tell the user that somebody has to look.",
     ),
+    "EFFECT_UNKNOWN/refused": Sentence(
+        "An earlier attempt of this call may have taken effect, and it may not be sent again now ({code}).",
+        "Never repeat it. Tell the user that somebody has to look.",
+        "An earlier attempt of this call may have taken effect, and it may not be sent again now.",
+    ),
     "RUN_CANCELLED": Sentence(
         "The run was cancelled before this call was sent.", "Stop; start nothing more in this run."
     ),

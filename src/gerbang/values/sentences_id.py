@@ -374,6 +374,12 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Percobaan terdahulu dari panggilan ini mungkin sudah berefek; tidak diulangi.",
         "Jangan pernah mengulanginya. Beri tahu pengguna bahwa seseorang harus memeriksa.",
     ),
+    "EFFECT_UNKNOWN/refused": Sentence(
+        "Percobaan terdahulu dari panggilan ini mungkin sudah berefek, dan kini tidak boleh dikirim lagi "
+        "({code}).",
+        "Jangan pernah mengulanginya. Beri tahu pengguna bahwa seseorang harus memeriksa.",
+        "Percobaan terdahulu dari panggilan ini mungkin sudah berefek, dan kini tidak boleh dikirim lagi.",
+    ),
     "RUN_CANCELLED": Sentence(
         "Proses dibatalkan sebelum panggilan ini dikirim.", "Berhenti; jangan mulai apa pun lagi."
     ),
