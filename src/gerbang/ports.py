@@ -3,6 +3,7 @@
 Every method that can wait is a coroutine; none blocks the event loop.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -78,8 +79,22 @@ Named = Literal["run", "approval"]
 """What can be looked for by the beginning of its id."""
 
 
+class Writing(asyncio.Future[Committed]):
+    """A commit on its way to the disk. It cannot be called back, and neither can who waits for it.
+
+    A task that is cancelled while it waits here gets its CancelledError once the commit is done: what it
+    does next can go by what was written.
+    """
+
+    __slots__ = ()
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Do nothing. The task that waits keeps its cancellation for later, as it does for a False here."""
+        return False
+
+
 class Store(Protocol):
-    """Durable records. `commit` returns when the batch is on disk."""
+    """Durable records. Whoever has waited for `commit` has the batch on disk."""
 
     @property
     def immediate(self) -> bool:
@@ -94,8 +109,10 @@ class Store(Protocol):
         """Finish what is queued and close. May be called more than once."""
         ...
 
-    async def commit(self, batch: Batch) -> Committed:
-        """Write the batch atomically. Raises StoreError; then nothing of it was written.
+    def commit(self, batch: Batch) -> Awaitable[Committed]:
+        """Write the batch atomically; wait for what this returns, a coroutine or a `Writing`. It is handed
+        in with the call or, by a coroutine, with its first step. Raises StoreError; then nothing of it was
+        written.
 
         One exception, and its text says so: StoreUnavailable when the connection to a server broke during
         the commit and does not come back in time. Then it is not known; nothing may be executed after it.

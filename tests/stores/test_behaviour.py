@@ -428,10 +428,11 @@ def test_any_text_and_bytes_that_are_sound_are_stored(url: str) -> None:
 def test_a_cancelled_caller_leaves_a_whole_batch(url: str) -> None:
     async def work() -> None:
         async with opened(url) as store:
-            tasks = [
-                asyncio.create_task(store.commit(Batch(claims=[call(f"k{n}")], events=[event(), event()])))
-                for n in range(40)
-            ]
+
+            async def record(number: int) -> None:
+                await store.commit(Batch(claims=[call(f"k{number}")], events=[event(), event()]))
+
+            tasks = [asyncio.create_task(record(n)) for n in range(40)]
             await asyncio.sleep(0)
             for task in tasks[::2]:
                 task.cancel()
@@ -445,11 +446,30 @@ def test_a_cancelled_caller_leaves_a_whole_batch(url: str) -> None:
     run(work())
 
 
+def test_a_cancelled_caller_is_let_go_when_its_batch_is_written(url: str) -> None:
+    async def work() -> None:
+        async with opened(url) as store:
+
+            async def record(number: int) -> None:
+                await store.commit(Batch(claims=[call(f"k{number}")], events=[event()]))
+
+            for number in range(20):
+                task = asyncio.create_task(record(number))
+                await asyncio.sleep(0)
+                task.cancel()
+                task.cancel()
+                await asyncio.wait((task,))
+                assert task.cancelled() == (not store.immediate)
+                assert len(await store.calls("r1")) == number + 1
+
+    run(work())
+
+
 def test_changing_a_batch_after_handing_it_in_changes_nothing(url: str) -> None:
     async def work() -> None:
         async with opened(url) as store:
             batch = Batch(claims=[call("a")], events=[event()])
-            waiting = asyncio.create_task(store.commit(batch))
+            waiting = asyncio.ensure_future(store.commit(batch))
             await asyncio.sleep(0)
             batch.claims.append(call("b"))
             batch.events.clear()

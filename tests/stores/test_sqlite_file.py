@@ -179,7 +179,7 @@ def test_a_lock_held_for_a_moment_is_waited_for(path: Path) -> None:
         async with opened(f"sqlite:{path}") as store:
             with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
                 other.execute("BEGIN IMMEDIATE")
-                waiting = asyncio.create_task(store.commit(Batch(events=[event()])))
+                waiting = asyncio.ensure_future(store.commit(Batch(events=[event()])))
                 await asyncio.sleep(0.05)
                 assert not waiting.done()
                 other.execute("COMMIT")
@@ -210,7 +210,7 @@ def test_closing_writes_what_is_queued(path: Path) -> None:
     async def work() -> None:
         store = SqliteStore(path)
         await store.open()
-        waiting = [asyncio.create_task(store.commit(Batch(events=[event()]))) for _ in range(200)]
+        waiting = [asyncio.ensure_future(store.commit(Batch(events=[event()]))) for _ in range(200)]
         await asyncio.sleep(0)
         await store.close()
         assert [outcome.seq for outcome in await asyncio.gather(*waiting)] == list(range(1, 201))

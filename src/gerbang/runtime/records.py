@@ -30,7 +30,7 @@ from gerbang.runtime.process import process_name
 from gerbang.runtime.refusing import denied_row, denies, refusal
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import read_stored, stored_error
-from gerbang.runtime.writing import TakenOver, holder_of, without_approvals, write
+from gerbang.runtime.writing import TakenOver, holder_of, seen_through, without_approvals, write
 from gerbang.taint.label import label
 from gerbang.values import CallError, Outcome, Proposal, Result, Taint, ValidCall
 from gerbang.values.record import Batch, CallRow, CallState, Committed, RunState
@@ -68,14 +68,12 @@ class Records:
 
     async def _commit(self, session: RunSession, batch: Batch) -> Committed:
         """Write a batch to its end even when the task is cancelled meanwhile; then raise CancelledError."""
-        writing = asyncio.ensure_future(self._store.commit(batch))
-        try:
-            return await asyncio.shield(writing)
-        except asyncio.CancelledError:
-            await asyncio.wait((writing,))
-            if writing.cancelled() or writing.exception() is not None or not writing.result().written:
+        writing, interrupted = await seen_through(self._store, batch)
+        if interrupted is not None:
+            if writing.exception() is not None or not writing.result().written:
                 session.give_back(batch)  # nothing was written: what the batch carried is still owed
-            raise
+            raise interrupted
+        return writing.result()
 
     async def dispatched(
         self,

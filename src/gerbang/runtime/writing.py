@@ -4,7 +4,7 @@ import asyncio
 
 from msgspec.structs import replace
 
-from gerbang.ports import Store
+from gerbang.ports import Store, Writing
 from gerbang.values import Result
 from gerbang.values.record import FREE_STATES, Batch, CallRow, CallState, Committed
 
@@ -32,19 +32,32 @@ async def write(store: Store, batch: Batch) -> Committed:
     """
     if store.immediate:
         return await store.commit(batch)
-    writing = asyncio.ensure_future(store.commit(batch))
-    interrupted: asyncio.CancelledError | None = None
-    while not writing.done():
-        try:
-            await asyncio.shield(writing)
-        except asyncio.CancelledError as cancelled:
-            if writing.cancelled():
-                raise
-            interrupted = cancelled
+    writing, interrupted = await seen_through(store, batch)
     committed = writing.result()
     if interrupted is not None:
         raise interrupted
     return committed
+
+
+async def seen_through(
+    store: Store, batch: Batch
+) -> tuple[asyncio.Future[Committed], asyncio.CancelledError | None]:
+    """Commit the batch to its end; return it, done, and the cancellation that came meanwhile: it is the
+    caller's to raise.
+    """
+    writing = asyncio.ensure_future(store.commit(batch))
+    lasting = isinstance(writing, Writing)  # else it is a task, which a cancellation must not reach
+    interrupted: asyncio.CancelledError | None = None
+    while not writing.done():
+        try:
+            await (writing if lasting else asyncio.wait((writing,)))
+        except asyncio.CancelledError as cancelled:
+            interrupted = cancelled
+        except Exception:  # whatever went wrong is told by what is returned
+            break
+    if writing.cancelled():
+        raise interrupted or asyncio.CancelledError
+    return writing, interrupted
 
 
 async def holder_of(store: Store, key: str, committed: Committed) -> Committed:

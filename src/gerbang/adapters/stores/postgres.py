@@ -13,21 +13,18 @@ import psycopg
 
 from gerbang.adapters.stores import pg_open
 from gerbang.adapters.stores import pg_statements as statements
-from gerbang.adapters.stores.checks import asks, span_of, window
+from gerbang.adapters.stores.checks import span_of, window
 from gerbang.adapters.stores.pg_columns import received, row, text
 from gerbang.adapters.stores.pg_connection import Address, Connection
 from gerbang.adapters.stores.pg_fault import is_lost, translate
 from gerbang.adapters.stores.pg_group import PgGroup
-from gerbang.adapters.stores.prepared import Prepared
 from gerbang.adapters.stores.seal_mark import NAME, check_mark
 from gerbang.adapters.stores.sql_reading import Row, SqlReading
-from gerbang.adapters.stores.writer import Writer
-from gerbang.adapters.stores.writing import check_bounds, check_text
+from gerbang.adapters.stores.writer import Writer, hand_in
 from gerbang.errors import StoreError
-from gerbang.ports import Named
+from gerbang.ports import Named, Writing
 from gerbang.values.record import (
     Batch,
-    Committed,
     Kill,
     Pin,
     RunRow,
@@ -93,17 +90,12 @@ class PostgresStore(SqlReading):
         if writer is not None and reading is not None:
             await asyncio.shield(asyncio.to_thread(_close, writer, reading, idle))
 
-    async def commit(self, batch: Batch) -> Committed:
-        """Write the batch; it is on the server's disk on return. Raises StoreError and its kinds.
+    def commit(self, batch: Batch) -> Writing:
+        """Write the batch; it is on the server's disk when this has been waited for.
 
-        A caller that is cancelled while it waits leaves a batch that is written as a whole.
+        Raises StoreError and its kinds.
         """
-        if self._writer is None:
-            raise StoreError("The store is closed. Open it before recording.")
-        check_text(batch)
-        if asks(batch):
-            check_bounds(batch)
-        return await self._writer.submit(Prepared(batch))
+        return hand_in(batch, self._writer)
 
     async def unfinished(self, limit: int = 100) -> list[RunRow]:
         """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""

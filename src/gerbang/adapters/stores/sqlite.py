@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gerbang.adapters.stores import statements
-from gerbang.adapters.stores.checks import asks, span_of, window
-from gerbang.adapters.stores.prepared import Prepared
+from gerbang.adapters.stores.checks import span_of, window
 from gerbang.adapters.stores.seal_mark import NAME, check_mark
 from gerbang.adapters.stores.sql_reading import SqlReading
 from gerbang.adapters.stores.sqlite_checks import CLOCK
@@ -17,13 +16,11 @@ from gerbang.adapters.stores.sqlite_fault import translate
 from gerbang.adapters.stores.sqlite_file import open_reader, open_writer
 from gerbang.adapters.stores.sqlite_group import GroupWriter
 from gerbang.adapters.stores.store_clock import MICRO, StoreClock
-from gerbang.adapters.stores.writer import Writer
-from gerbang.adapters.stores.writing import check_bounds, check_text
+from gerbang.adapters.stores.writer import Writer, hand_in
 from gerbang.errors import StoreError
-from gerbang.ports import Clock, Named
+from gerbang.ports import Clock, Named, Writing
 from gerbang.values.record import (
     Batch,
-    Committed,
     Kill,
     Pin,
     RunRow,
@@ -92,17 +89,12 @@ class SqliteStore(SqlReading):
         if writer is not None and reading is not None and reader is not None:
             await asyncio.shield(asyncio.to_thread(_close, writer, reading, reader))
 
-    async def commit(self, batch: Batch) -> Committed:
-        """Write the batch; it is on disk on return. Raises StoreError, StoreUnavailable, StoreBusy.
+    def commit(self, batch: Batch) -> Writing:
+        """Write the batch; it is on disk when this has been waited for.
 
-        A caller that is cancelled while it waits leaves a batch that is written as a whole.
+        Raises StoreError, StoreUnavailable, StoreBusy.
         """
-        if self._writer is None:
-            raise StoreError("The store is closed. Open it before recording.")
-        check_text(batch)
-        if asks(batch):
-            check_bounds(batch)
-        return await self._writer.submit(Prepared(batch))
+        return hand_in(batch, self._writer)
 
     async def unfinished(self, limit: int = 100) -> list[RunRow]:
         """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""

@@ -1,6 +1,6 @@
 """The methods of a store that are one commit each, or one read after the other: the same for every store."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 
 from gerbang.values.record import Batch, Committed, EventRow, Hold, Kill, Lease, Pin
 
@@ -13,7 +13,7 @@ class Switches:
 
     unsealing = False
 
-    async def commit(self, batch: Batch) -> Committed:
+    def commit(self, batch: Batch) -> Awaitable[Committed]:
         """Write a batch."""
         raise NotImplementedError
 

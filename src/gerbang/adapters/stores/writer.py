@@ -2,27 +2,30 @@
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, Final, Protocol
 
+from gerbang.adapters.stores.checks import asks
 from gerbang.adapters.stores.prepared import Prepared
+from gerbang.adapters.stores.writing import check_bounds, check_text
 from gerbang.errors import StoreError
-from gerbang.values.record import Committed
+from gerbang.ports import Writing
+from gerbang.values.record import Batch, Committed
 
 _MAX_GROUP: Final = 512
 """Batches in one transaction: bounds how long another process waits for the lock."""
 
 
-class _Job:
-    """A batch that waits, and who waits for it."""
+class _Job(Writing):
+    """A batch on its way, and what came of it."""
 
-    __slots__ = ("batch", "future", "loop", "outcome")
+    __slots__ = ("batch", "outcome")
 
     def __init__(self, batch: Prepared) -> None:
+        super().__init__(loop=asyncio.get_running_loop())
         self.batch = batch
-        self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Committed] = self.loop.create_future()
         self.outcome: Committed | StoreError | None = None
 
 
@@ -51,20 +54,36 @@ class Writer:
 
     def __init__(self, group: Group) -> None:
         self._group = group
-        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._waiting: deque[_Job | None] = deque()
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._ringing: set[asyncio.AbstractEventLoop] = set()
         # A daemon: a program that ends without `close` must not hang. What was acknowledged is on disk.
         self._thread = threading.Thread(target=self._work, name="gerbang-store", daemon=True)
         self._thread.start()
 
-    def submit(self, batch: Prepared) -> asyncio.Future[Committed]:
-        """Queue a batch and return the future of its commit. Cancelling it does not undo the batch."""
+    def submit(self, batch: Prepared) -> Writing:
+        """Queue a batch and return what its caller waits for.
+
+        The thread is woken when the event loop has done what it has at hand: it would only fight with it
+        for the interpreter, and what other tasks are about to hand in would miss the group.
+        """
         job = _Job(batch)
-        self._queue.put(job)
-        return job.future
+        self._waiting.append(job)
+        loop = job.get_loop()
+        if loop not in self._ringing:
+            self._ringing.add(loop)
+            loop.call_soon(self._ring, loop)
+        return job
+
+    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._ringing.discard(loop)
+        if self._bell.empty():  # else the thread has not yet come to what rang before
+            self._bell.put(None)
 
     def stop(self) -> None:
         """Write what is queued, close the connection, and return when that is done. Blocks."""
-        self._queue.put(None)
+        self._waiting.append(None)
+        self._bell.put(None)
         self._thread.join()
 
     def _work(self) -> None:
@@ -78,17 +97,15 @@ class Writer:
 
     def _take(self) -> tuple[list[_Job], bool]:
         """Wait for a batch, then take all that are there. The second value is False after `stop`."""
-        job = self._queue.get()
         group: list[_Job] = []
-        while job is not None:
+        if not self._waiting:
+            self._bell.get()
+        while self._waiting and len(group) < _MAX_GROUP:
+            job = self._waiting.popleft()
+            if job is None:
+                return group, False
             group.append(job)
-            if len(group) == _MAX_GROUP:
-                return group, True
-            try:
-                job = self._queue.get_nowait()
-            except Empty:
-                return group, True
-        return group, False
+        return group, True
 
     def _serve(self, group: list[_Job]) -> None:
         """Commit the group. When that fails, each batch for itself: one must not fail the others."""
@@ -108,11 +125,26 @@ class Writer:
             job.outcome = outcome
 
 
+def hand_in(batch: Batch, writer: Writer | None) -> Writing:
+    """Check a batch and give it to the writer of an open store. Who waits is told what is wrong with it."""
+    try:
+        if writer is None:
+            raise StoreError("The store is closed. Open it before recording.")
+        check_text(batch)
+        if asks(batch):
+            check_bounds(batch)
+    except StoreError as fault:
+        refused = Writing(loop=asyncio.get_running_loop())
+        refused.set_exception(fault)
+        return refused
+    return writer.submit(Prepared(batch))
+
+
 def _answer(group: list[_Job]) -> None:
     """Wake those who wait: one call into each event loop, however many wait there."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
     for job in group:
-        by_loop.setdefault(job.loop, []).append(job)
+        by_loop.setdefault(job.get_loop(), []).append(job)
     for loop, jobs in by_loop.items():
         _call(loop, _complete, jobs)
 
@@ -126,9 +158,7 @@ def _call(loop: asyncio.AbstractEventLoop, work: Callable[..., Any], jobs: list[
 
 def _complete(jobs: list[_Job]) -> None:
     for job in jobs:
-        if job.future.done():
-            continue  # its caller was cancelled
         if isinstance(job.outcome, Committed):
-            job.future.set_result(job.outcome)
+            job.set_result(job.outcome)
         else:
-            job.future.set_exception(job.outcome or StoreError("The store gave no answer. Try again."))
+            job.set_exception(job.outcome or StoreError("The store gave no answer. Try again."))
