@@ -7,6 +7,7 @@ from typing import Any
 from gerbang.compose.erasure import Pruned, erase_run, prune
 from gerbang.compose.people import People
 from gerbang.compose.recovery import Recovered, Recovery
+from gerbang.compose.runs import check_person
 from gerbang.compose.toolbox import Toolbox
 from gerbang.errors import UsageError
 from gerbang.ports import Clock, Policy, Secrets, Store
@@ -41,6 +42,7 @@ class Controls:
         is now; runs that begin from here on may call it. Raises UsageError for a tool that needs none.
         """
         _ = self.gate
+        check_person(by)
         await self._toolbox.approve(self.store, name, by.user, self.clock.now())
         self._people = People(self.store, self.clock, self._toolbox.catalogue)
 
@@ -111,6 +113,7 @@ class Controls:
         future: the switch then holds in this process only.
         """
         _ = self.gate
+        check_person(by or LOCAL)
         return self._switches.kill(self._meant(target), by or LOCAL, reason)
 
     def revive(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
@@ -119,6 +122,7 @@ class Controls:
         Calls of this process that begin after the return wait for that; they need not be held back.
         """
         _ = self.gate
+        check_person(by or LOCAL)
         return self._switches.revive(self._meant(target), by or LOCAL, reason)
 
     def _meant(self, target: str) -> str:
@@ -145,11 +149,13 @@ class Controls:
         stays and stays whole. Return the id of the record of it. Raises UsageError and StoreError.
         """
         _ = self.gate
+        check_person(by)
         return await erase_run(self.store, self.clock, run_id, by, reason)
 
     async def prune(self, older_than_s: float, *, by: Principal) -> Pruned:
         """Erase the payloads of all runs, of every tenant, in which nothing happened for so many seconds."""
         _ = self.gate
+        check_person(by)
         return await prune(self.store, self.clock, older_than_s, by)
 
     async def kills(self) -> list[Kill]:

@@ -9,11 +9,14 @@ from gerbang.errors import UsageError
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.bodies import RunErased, event
+from gerbang.runtime.requests import said_text
 from gerbang.runtime.resuming import RESUMABLE
 from gerbang.runtime.stored import stored_error
 from gerbang.runtime.writing import write
 from gerbang.values import Principal
+from gerbang.values.principal import is_name
 from gerbang.values.record import ERASED, Batch, Erase, RunRow, RunState
+from gerbang.values.text import clean_text
 
 DAY_S: Final = 86_400.0
 _PAGE: Final = 100
@@ -32,9 +35,9 @@ async def erase_run(store: Store, clock: Clock, run_id: str, by: Principal, reas
     Raises UsageError for a run that does not exist, is another tenant's, is not over or was erased before,
     and StoreError.
     """
-    row = await store.run(run_id)
+    row = await store.run(run_id) if is_name(run_id) else None
     if row is None or row.tenant != by.tenant:
-        raise UsageError(f"There is no run {str(run_id)[:80]!r} of {by.tenant}.")
+        raise UsageError(f"There is no run {clean_text(str(run_id)[:80])!r} of {by.tenant}.")
     return await _erase(store, clock, row, by, reason)
 
 
@@ -86,7 +89,7 @@ async def _erase(store: Store, clock: Clock, row: RunRow, by: Principal, reason:
             f"The call {first.call_id} of run {row.run_id} is {first.state}: it needs its arguments. Settle "
             "it, and erase the run then."
         )
-    body = RunErased(row.run_id, by.user, by.tenant, reason, clock.now())
+    body = RunErased(row.run_id, by.user, by.tenant, said_text(str(reason)), clock.now())
     done = await write(
         store,
         Batch(

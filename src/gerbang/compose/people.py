@@ -8,7 +8,7 @@ from typing import Any
 
 from gerbang.approval.machine import ApprovalEvent, ApprovalState
 from gerbang.approval.seal import is_genuine, sealed
-from gerbang.compose.runs import check_place
+from gerbang.compose.runs import check_person
 from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import UsageError
 from gerbang.ports import Clock, Store
@@ -18,7 +18,9 @@ from gerbang.runtime.ballot import Ballot, ended, opened
 from gerbang.runtime.requests import Edited, edit, not_json
 from gerbang.runtime.writing import write
 from gerbang.values import CallError, Principal
+from gerbang.values.principal import is_name
 from gerbang.values.record import ApprovalRow, Batch
+from gerbang.values.text import clean_text
 
 
 class Objected(UsageError):
@@ -63,6 +65,8 @@ class People:
 
     def _edited(self, ballot: Ballot, arguments: dict[str, Any]) -> Edited:
         row = ballot.row
+        if type(arguments) is not dict:
+            raise UsageError("The new arguments are a dict, a JSON object; nothing was changed.")
         entry = None if self._catalogue is None else self._catalogue.find(row.tool)
         fault = not_json(arguments)
         if fault:
@@ -75,13 +79,13 @@ class People:
 
     async def _ballot(self, approval_id: str, by: Principal, what: str) -> Ballot:
         """Return a request that waits and that `by` may decide."""
-        check_place(by, None, 1, None, None, None)
-        row = await self._store.approval(approval_id)
+        check_person(by)
+        row = await self._store.approval(approval_id) if is_name(approval_id) else None
         if row is None or row.tenant != by.tenant:
             now = self._clock.now()
             await self._record(attempt_event(approval_id, by, what, "APPROVAL_UNKNOWN", now))
             raise UsageError(
-                f"There is no approval {str(approval_id)[:80]!r} of the tenant {by.tenant!r}. "
+                f"There is no approval {clean_text(str(approval_id)[:80])!r} of the tenant {by.tenant!r}. "
                 "See: gerbang approvals list"
             )
         ballot = opened(row)

@@ -9,10 +9,10 @@ from gerbang.ports import Store
 from gerbang.runtime.resuming import remember_calls, remember_refusals
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.values import Principal, StepId
+from gerbang.values.principal import MAX_NAME, is_name, unfit
 from gerbang.values.record import RunRow, RunState
 
 _MAX_RUNS: Final = 4_096
-_MAX_NAME: Final = 512
 _MAX_STEP: Final = 2**63
 
 
@@ -78,41 +78,29 @@ def check_place(
     intent: str | None,
 ) -> None:
     """Raise UsageError unless everything that names a call can be recorded."""
-    if not _is_principal(who):
-        raise UsageError("principal takes a gerbang.Principal.")
-    names = {
-        "run_id": run_id,
-        "key": key,
-        "purpose": purpose,
-        "intent": intent,
-        "principal.user": who.user,
-        "principal.tenant": who.tenant,
-        "principal.agent": who.agent,
-    }
+    check_person(who, "principal")
+    names: dict[str, object] = {"run_id": run_id, "key": key, "purpose": purpose, "intent": intent}
     if type(step_id) is int:
         if not -_MAX_STEP <= step_id < _MAX_STEP:
             raise UsageError("step_id is too large a number.")
-    else:
-        names["step_id"] = step_id  # type: ignore[assignment]  # whatever it is, it must be a text
+    elif not is_name(step_id):  # whatever it is, it must be a text
+        raise _unnamable("step_id")
     for label, value in names.items():
-        if value is None and label != "step_id":
-            continue
-        if type(value) is not str or not value or len(value) > _MAX_NAME or not _encodable(value):
-            raise UsageError(f"{label} must be a text of 1 to {_MAX_NAME} characters that can be recorded.")
+        if value is not None and not is_name(value):
+            raise _unnamable(label)
 
 
-def _is_principal(who: object) -> bool:
-    return isinstance(who, Principal)
+def check_person(who: object, label: str = "by") -> None:
+    """Raise UsageError unless somebody is a Principal that can be recorded."""
+    if not isinstance(who, Principal):
+        raise UsageError(f"{label} takes a gerbang.Principal.")
+    field = unfit(who)
+    if field:
+        raise _unnamable(f"{label}.{field}")
 
 
-def _encodable(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _unnamable(label: str) -> UsageError:
+    return UsageError(f"{label} must be a text of 1 to {MAX_NAME} characters that can be recorded.")
 
 
 def _foreign(run_id: str) -> UsageError:

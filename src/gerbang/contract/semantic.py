@@ -13,7 +13,9 @@ from gerbang.limits import MAX_FINDINGS
 from gerbang.values import CallError, InvalidField, Principal
 from gerbang.values.contract_parts import Check
 from gerbang.values.pointer import pointer
+from gerbang.values.principal import is_name
 from gerbang.values.sentences import said
+from gerbang.values.text import clean_text
 
 
 class ReadAsked(Struct, frozen=True, gc=False):
@@ -92,9 +94,15 @@ class Semantics(Struct, frozen=True, gc=False):
     watches: frozenset[str]
 
     def check(self, facts: SemanticFacts) -> CallError | None:
-        """Return all findings of all validators as one error, or None. Raises what a validator raises."""
+        """Return all findings of all validators as one error, or None. Raises what a validator raises, and
+        TypeError for findings that are none.
+        """
         found = [finding for one in self.bound for finding in one.validator.check(one.options, facts)]
-        return _error(found[:MAX_FINDINGS]) if found else None
+        if not found:
+            return None
+        if not all(map(_is_finding, found)):
+            raise TypeError("a validator yields findings")
+        return _error(found[:MAX_FINDINGS])
 
 
 NO_CHECKS: Final = Semantics((), (), frozenset())
@@ -116,6 +124,18 @@ def bind(checks: Iterable[Check], known: Mapping[str, SemanticValidator]) -> Sem
 def unavailable(reader: str) -> CallError:
     """Return the error for something that could not be looked up: the call is not made on a guess."""
     return said("semantic_error", "CHECK_FAILED", {"reader": reader}, recoverable=True)
+
+
+def _is_finding(found: object) -> bool:
+    """Tell whether a validator's finding can be recorded and shown."""
+    return (
+        type(found) is Finding
+        and is_name(found.code)
+        and type(found.arguments) is tuple
+        and all(map(is_name, found.arguments))
+        and type(found.message) is str
+        and clean_text(found.message) == found.message
+    )
 
 
 def _error(found: Sequence[Finding]) -> CallError:

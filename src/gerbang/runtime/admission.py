@@ -4,49 +4,37 @@ What has to be looked up is looked up here, and nowhere else, before anything is
 nothing of the kind and are admitted without waiting.
 """
 
+import asyncio
 import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from gerbang.contract.authorise import authorised, named_resources, owner_of
+from gerbang.contract.authorise import authorised, named_resources
 from gerbang.contract.catalogue import Entry
 from gerbang.contract.check import check, unknown_tool
 from gerbang.contract.risk_facts import WorkingHours, risk_facts
 from gerbang.contract.semantic import ReadAsked, SemanticFacts, unavailable
 from gerbang.ledger.keys import Fingerprints, caller_key, natural_key, runtime_key
 from gerbang.policy.floors import floored
-from gerbang.policy.input import (
-    NO_BUDGET,
-    BudgetFacts,
-    PolicyInput,
-    ResourceFacts,
-)
+from gerbang.policy.input import NO_BUDGET, PolicyInput
 from gerbang.ports import Clock, Policy
 from gerbang.runtime import refusals
+from gerbang.runtime.body import Body
+from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.listening import sources
-from gerbang.runtime.lookups import Lookups, Recorded, Unknown
+from gerbang.runtime.lookups import Found, Lookups, Unknown
 from gerbang.runtime.plan import Plan, Plans
+from gerbang.runtime.policy_facts import budget_facts, resource_facts
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stops import Stops
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.values import CallError, Decision, Proposal, ValidCall
 from gerbang.values.canonical import copied
+from gerbang.values.decision import recordable
 
+_DECISION_S = 60.0  # engines have a time-out of their own, and a shorter one
 _VERDICTS = frozenset({"allow", "ask", "deny"})
 _NOTHING: Mapping[Any, Any] = {}
-
-
-class Found:
-    """What was looked up for one call."""
-
-    __slots__ = ("facts", "missing", "owners", "reads", "records")
-
-    def __init__(self) -> None:
-        self.reads: dict[ReadAsked, Any] = {}
-        self.owners: dict[tuple[str, str], str] = {}
-        self.facts: dict[str, Any] = {}
-        self.missing: CallError | None = None
-        self.records: list[Recorded] = []
 
 
 class Admission:
@@ -68,6 +56,7 @@ class Admission:
         self._plans = plans
         self._lookups = lookups
         self._hours = hours
+        self._deadlines = Deadlines()
         self.stops = Stops()
         self._waits = inspect.iscoroutinefunction(getattr(policy, "decide_async", None))
         self._needs: Any = getattr(policy, "needs", None)
@@ -266,8 +255,11 @@ class Admission:
             session.memory.seen,
         )
         try:
-            return ticket.plan.semantics.check(facts)
-        except Exception:  # a validator that fails has not found the call sound
+            error = ticket.plan.semantics.check(facts)
+            return None if error is None else refusals.senseless(error)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # a validator that fails, whatever it raises, has not found the call sound
             return unavailable("The check of this call failed: something")
 
     def _permitted(self, session: RunSession, ticket: Ticket, found: Found) -> CallError | None:
@@ -304,7 +296,7 @@ class Admission:
             time=now,
             step=proposal.step_id,
             info=plan.info,
-            resources=() if not contract.resources else _resources(session, ticket, found),
+            resources=() if not contract.resources else resource_facts(session, ticket, found),
             facts=_NOTHING if found is None else found.facts,
             risk_facts=risk_facts(
                 plan.info.risk_facts,
@@ -317,30 +309,36 @@ class Admission:
             ),
             history=memory.history,
             taint=_NOTHING if not self.asks_taint else sources(session.memory, ticket),
-            budget=NO_BUDGET if not self._asks_budget else _budget(session, self._clock.monotonic()),
+            budget=NO_BUDGET if not self._asks_budget else budget_facts(session, self._clock.monotonic()),
         )
         return seen
 
     def _decide(self, document: PolicyInput) -> Decision:
         try:
-            decision = self._policy.decide(document)
-        except Exception:  # a policy that fails is a policy that says no
+            return self._weighed(self._policy.decide(document), document)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # a policy that fails, whatever it raises, is a policy that says no
             return self._policy_failed()
-        return self._weighed(decision, document)
 
     async def _decide_async(self, document: PolicyInput) -> Decision:
         if not self._waits:
             return self._decide(document)
         decide: Any = self._policy
-        try:
-            decision = await decide.decide_async(document)
-        except Exception:  # as above
+        try:  # driven as a tool is: what hangs or swallows its cancellation is left behind
+            given = await Body(decide.decide_async(document), self._deadlines, _DECISION_S)
+            return self._weighed(given, document)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException:  # as above
             return self._policy_failed()
-        return self._weighed(decision, document)
 
     def _weighed(self, given: Any, document: PolicyInput) -> Decision:
         if type(given) is Decision and given.decision in _VERDICTS and given.reasons:
-            return given if self._floored else floored(given, document)
+            if self._floored:
+                return given
+            if recordable(given):
+                return floored(given, document)
         if inspect.iscoroutine(given):
             given.close()
         return self._policy_failed()
@@ -365,27 +363,3 @@ def _subject(ticket: Ticket, asked: ReadAsked) -> dict[str, Any]:
 def _owner(answer: Any) -> str:
     """Return the tenant that a look-up found; whatever is no name is nobody that could be asked about."""
     return answer if isinstance(answer, str) else ""
-
-
-def _resources(session: RunSession, ticket: Ticket, found: Found | None) -> tuple[ResourceFacts, ...]:
-    owners: Mapping[tuple[str, str], str] = {} if found is None else found.owners
-    contract, who = ticket.call.contract, session.principal
-    return tuple(
-        ResourceFacts(
-            kind, name, owners.get((kind, name)) or owner_of(contract, argument, name, who), argument
-        )
-        for argument, kind, name in named_resources(contract, ticket.call.arguments)
-    )
-
-
-def _budget(session: RunSession, now: float) -> BudgetFacts:
-    budget = session.budget
-    return BudgetFacts(
-        budget.calls,
-        None if budget.max_calls is None else budget.max_calls - budget.calls,
-        budget.cost,
-        None if budget.max_cost is None else budget.max_cost - budget.cost,
-        budget.tokens,
-        None if budget.max_tokens is None else budget.max_tokens - budget.tokens,
-        budget.remaining(now),
-    )

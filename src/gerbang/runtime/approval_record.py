@@ -16,6 +16,7 @@ from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Ticket
 from gerbang.values import Principal
 from gerbang.values.record import NewEvent
+from gerbang.values.text import clean_text
 
 APPROVAL_RUN = "approvals"
 """The chain of events of attempts to decide requests that do not exist."""
@@ -167,5 +168,5 @@ def attempt_event(
     approval_id: str, by: Principal, what: str, code: str, at: float, run_id: str = APPROVAL_RUN
 ) -> NewEvent:
     """Return the event of an attempt to decide what there is not, or what is not as it was issued."""
-    body = Attempt(run_id, redact(str(approval_id)[:80]), by.user, by.tenant, what, code, at)
+    body = Attempt(run_id, redact(clean_text(str(approval_id)[:80])), by.user, by.tenant, what, code, at)
     return event("approval.attempted", run_id, body)

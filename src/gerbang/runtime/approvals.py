@@ -291,9 +291,10 @@ class Approvals:
         self, session: RunSession, ballot: Ballot
     ) -> tuple[ApprovalAnswer | CallError, bool] | None:
         """Ask, and look meanwhile whether somebody decides elsewhere: None then, the question is dropped."""
-        if self._store.immediate or not self._questions.asked_at_once:
-            return await self._questions.ask(session, ballot)
-        asking = asyncio.ensure_future(self._questions.ask(session, ballot))
+        left = ballot.row.expires_at - self._clock.now()
+        if not self._questions.asked_at_once:
+            return await self._questions.ask(session, ballot, left)
+        asking = asyncio.ensure_future(self._questions.ask(session, ballot, left))
         try:
             while not (await asyncio.wait((asking,), timeout=_LOOK_S))[0]:
                 fresh = await self._store.approval(ballot.row.approval_id)
@@ -317,7 +318,8 @@ class Approvals:
     ) -> tuple[ApprovalRow | None, Principal | None, CallError | None]:
         """Turn an answer into the request after it, by whom, and the error. No row: it goes on waiting."""
         row, now = ballot.row, self._clock.now()
-        if now >= row.expires_at:
+        late = isinstance(answer, CallError) and answer.error_type == "approval_expired"
+        if late or now >= row.expires_at:
             return ended(row, ApprovalEvent.TIME_OUT, "", now), None, refusals.expired()
         if isinstance(answer, CallError):
             return ballot.refuse(None, answer.error_code, now, answer.error_code), None, answer

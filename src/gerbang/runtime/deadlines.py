@@ -16,10 +16,14 @@ class Deadlines:
         self._next = 0
         self._armed = float("inf")
         self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def add(self, seconds: float, expire: Callable[[], None]) -> int:
         """Have `expire` called in so many seconds, unless the returned number is removed before."""
         loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # a gateway may be opened again in another loop: the old timer is dead
+            self._waiting.clear()
+            self._armed, self._timer, self._loop = float("inf"), None, loop
         at = loop.time() + seconds
         self._next += 1
         self._waiting[self._next] = (at, expire)

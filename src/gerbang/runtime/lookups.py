@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from gerbang.contract.semantic import ReadAsked
 from gerbang.runtime.body import Body
 from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.threads import SyncPool, TooManyLate
@@ -37,6 +38,18 @@ class Recorded(Struct, frozen=True, gc=False):
     name: str
     subject: str
     answer: str
+
+
+class Found:
+    """What was looked up for one call."""
+
+    __slots__ = ("facts", "owners", "reads", "records")
+
+    def __init__(self) -> None:
+        self.reads: dict[ReadAsked, Any] = {}
+        self.owners: dict[tuple[str, str], str] = {}
+        self.facts: dict[str, Any] = {}
+        self.records: list[Recorded] = []
 
 
 class Lookups:

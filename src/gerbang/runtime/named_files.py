@@ -40,7 +40,9 @@ class NamedFiles:
             return
         try:
             paths = [str(path) for path in hook(dict(call.arguments))]
-        except Exception:  # a hook that fails leaves us without the names
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # a hook that fails, whatever it raises, leaves us without the names
             raise UnreadableFile("") from None
         for path in paths:  # named apart from what a model wrote: the reader trusts a tool's own paths
             yield f"{call.contract.name}: {path}", path

@@ -1,4 +1,9 @@
-"""What the model is shown of a result or an error: bounded, redacted, framed, in the profile's words."""
+"""What the model is shown of a result or an error: bounded, redacted, framed, in the profile's words.
+
+Whatever the frame, what a tool said can neither end its turn of the conversation nor begin another result.
+"""
+
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -6,9 +11,11 @@ from msgspec.structs import replace
 from gerbang.audit.redact import redact
 from gerbang.loop.profile import Profile
 from gerbang.loop.texts import Texts
+from gerbang.parse.render.wording import wording
 from gerbang.runtime.output import Output
 from gerbang.taint.frame import frame
 from gerbang.values import CallError, Contract, Taint
+from gerbang.values.control_tokens import harmless
 from gerbang.values.failure import OWN_WORDS
 from gerbang.values.sentences import advised, in_language
 
@@ -16,6 +23,8 @@ _ENCODER = msgspec.json.Encoder()
 # Such as the exact texts of the workspace tools; in the voice profile every error begins alike.
 _AS_IT_IS = frozenset({"semantic_error", "permission_denied"})
 _STATUS_CHARS = 16
+_HEADS: Final = tuple(wording(lang).result_head for lang in ("en", "id"))
+"""How the results of the text protocol begin. Several stand in one message: none may begin inside another."""
 
 
 def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> str:
@@ -25,7 +34,11 @@ def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> s
     """
     error = in_language(error, texts.lang)
     if profile.renderer == "structured":
-        return _ENCODER.encode(advised(error, texts.lang).as_dict()).decode()
+        return harmless(_ENCODER.encode(advised(error, texts.lang).as_dict()).decode(), as_json=True)
+    return _fenced(_exact_error(error, tool, profile, texts), profile)
+
+
+def _exact_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> str:
     if error.error_type == "unknown_tool":
         near = f". {error.suggested_fix}" if profile.name == "terminal" and error.suggested_fix else ""
         return texts.unknown_tool.format(name=tool[:200]) + near
@@ -53,12 +66,20 @@ def _bounded(message: str, limit: int, texts: Texts) -> str:
 
 
 def show_result(output: Output, contract: Contract, taint: Taint, profile: Profile, texts: Texts) -> str:
-    """Return a result as the model sees it, at most the smaller of the contract's and profile's caps."""
-    text = output.plain
+    """Return a result as the model sees it, cut to the smaller of the contract's and profile's caps."""
+    text, as_json = output.plain, not isinstance(output.value, str)
     limit = min(contract.result_max_chars, profile.result_max_chars)
+    # a cut may fall inside a credential: what is cut off is masked first, with a margin
+    shown = _fenced(redact(text[: limit + 8_000]), profile, as_json=as_json)
     if len(text) > limit:
-        # a cut may fall inside a credential: what is cut off is masked first, with a margin
-        shown = redact(text[: limit + 8_000])[:limit] + texts.cut.format(total=output.total or len(text))
-    else:
-        shown = redact(text)
+        shown = shown[:limit] + texts.cut.format(total=output.total or len(text))
     return frame(shown, taint) if profile.framing == "framed" else shown
+
+
+def _fenced(text: str, profile: Profile, *, as_json: bool = False) -> str:
+    """Return the text with no control token and no head of a result in it."""
+    text = harmless(text, as_json=as_json)
+    if profile.framing == "envelope":
+        for head in _HEADS:
+            text = text.replace(head, f"{head[0]} {head[1:]}")
+    return text

@@ -3,9 +3,11 @@
 from typing import Final
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from gerbang.approval.votes import read_votes
-from gerbang.limits import MAX_CALLS_PER_ANSWER, MAX_CODE_TEXT
+from gerbang.audit.redact import redact
+from gerbang.limits import MAX_CALLS_PER_ANSWER, MAX_CODE_TEXT, MAX_TOOL_WORDS
 from gerbang.parse.faults import why_of
 from gerbang.values import CallError, Decision
 from gerbang.values.record import FREE_STATES, ApprovalRow, CallState, Committed, Limited
@@ -56,6 +58,16 @@ def nobody_to_ask() -> CallError:
 def approver_failed() -> CallError:
     """Return the error for an approver that broke: no answer is a no."""
     return said("approval_denied", "APPROVER_ERROR")
+
+
+def senseless(error: CallError) -> CallError:
+    """Return the findings of validators as they may be shown: others wrote them, from what was read."""
+    fields = tuple(
+        replace(field, message=redact(field.message[: 2 * MAX_CODE_TEXT])[:MAX_CODE_TEXT])
+        for field in error.invalid_fields
+    )
+    message = redact(error.message[: 2 * MAX_TOOL_WORDS])[:MAX_TOOL_WORDS]
+    return replace(error, message=message, invalid_fields=fields)
 
 
 def expired() -> CallError:

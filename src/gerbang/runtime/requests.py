@@ -13,6 +13,7 @@ from gerbang.contract.check import check
 from gerbang.ports import ApprovalAnswer
 from gerbang.values import CallError, Principal, Proposal
 from gerbang.values.canonical import NotCanonical, canonical
+from gerbang.values.principal import unfit
 from gerbang.values.record import ApprovalRow
 from gerbang.values.sentences import said
 from gerbang.values.text import clean_text
@@ -64,11 +65,12 @@ def said_text(text: str) -> str:
 
 
 def is_answer(said: Any) -> bool:
-    """Tell whether an approver's answer has the types that it promises."""
+    """Tell whether an approver's answer has the types that it promises, and names that can be recorded."""
     return (
         type(said) is ApprovalAnswer
         and said.verdict in _VERDICTS
         and type(said.by) is Principal
+        and not unfit(said.by)
         and type(said.reason) is str
         and (said.arguments is None or type(said.arguments) is dict)
     )

@@ -9,12 +9,15 @@ from typing import Any, Final
 from gerbang.errors import UsageError
 from gerbang.ports import Clock, Store
 from gerbang.runtime.bodies import PolicySwapped, SwitchTurned, event
+from gerbang.runtime.requests import said_text
 from gerbang.runtime.stops import Stops
 from gerbang.runtime.writing import write
 from gerbang.values import Principal
+from gerbang.values.principal import MAX_NAME
 from gerbang.values.record import Batch, Kill
+from gerbang.values.text import clean_text
 
-_TARGET: Final = re.compile(r"all|(?:tool|group|tenant):[^\x00-\x1f]{1,500}")
+_TARGET: Final = re.compile(rf"all|(?:tool|group):[^\x00-\x1f]{{1,500}}|tenant:(?s:.){{1,{MAX_NAME}}}")
 SWITCH_RUN: Final = "switches"
 """The chain of events that every turn of a switch is recorded in."""
 
@@ -38,7 +41,7 @@ class Switches:
         stops.here |= {target}
         stops.off_soon -= {target}
         at = self._clock.now()
-        kill = Kill(target, by.user, str(reason)[:500], at)
+        kill = Kill(target, by.user, said_text(str(reason)), at)
         turned = _turned("switch.killed", target, by, kill.reason, at)
         return self._turn(target, Batch(kills=(kill,), events=[turned]), self._recorded)
 
@@ -46,7 +49,7 @@ class Switches:
         """Turn a switch off, here as soon as it is off on record. Calls that begin later wait for that."""
         _check(target)
         self._stops.off_soon |= {target}
-        turned = _turned("switch.revived", target, by, str(reason)[:500], self._clock.now())
+        turned = _turned("switch.revived", target, by, said_text(str(reason)), self._clock.now())
         return self._turn(target, Batch(revives=(target,), events=[turned]), self._revived)
 
     def policy_turned(self, kind: str, old: str, new: str) -> None:
@@ -102,7 +105,7 @@ class Switches:
 
 
 def _check(target: Any) -> None:
-    if not isinstance(target, str) or not _TARGET.fullmatch(target):
+    if type(target) is not str or clean_text(target) != target or not _TARGET.fullmatch(target):
         raise UsageError("A kill switch is called all, tool:NAME, group:NAME or tenant:NAME.")
 
 

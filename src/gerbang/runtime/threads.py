@@ -126,7 +126,7 @@ def _settle(future: "asyncio.Future[Any]", value: Any, error: BaseException | No
         return
     if error is None:
         future.set_result(value)
-    elif isinstance(error, StopIteration | KeyboardInterrupt | SystemExit | asyncio.CancelledError):
+    elif isinstance(error, StopIteration) or not isinstance(error, Exception):  # they steer who waits
         future.set_exception(RuntimeError(f"the tool raised {type(error).__name__}"))
     else:
         future.set_exception(error)

@@ -9,7 +9,7 @@ from gerbang.policy.input import PolicyInput
 from gerbang.values import CallError, Decision, ValidCall
 
 if TYPE_CHECKING:
-    from gerbang.runtime.admission import Found
+    from gerbang.runtime.lookups import Found
     from gerbang.runtime.plan import Plan
 
 

@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from gerbang.values.principal import is_name
+
 Verdict = Literal["allow", "deny", "ask"]
 
 
@@ -33,3 +35,17 @@ class Decision(Struct, frozen=True, gc=False):
             "policy_version": self.policy_version,
             "obligations": list(self.obligations),
         }
+
+
+def recordable(decision: Decision) -> bool:
+    """Tell whether a decision that somebody else's policy made is of the types that it promises, and its
+    texts can be recorded.
+    """
+    named = (*decision.reasons, decision.policy_version, *(() if decision.rule is None else (decision.rule,)))
+    duties = decision.obligations
+    return (
+        type(decision.reasons) is tuple
+        and all(map(is_name, named))
+        and type(duties) is tuple
+        and all(map(is_name, duties))
+    )

@@ -13,12 +13,11 @@ from gerbang.parse.render.calls import shape_of
 from gerbang.parse.render.literals import json_text
 from gerbang.parse.render.refusal import RenderError
 from gerbang.parse.render.wording import wording
+from gerbang.values.control_tokens import harmless
 
 TERMINAL_RESULT_CHARS: Final = 2000
 """Characters of one result that the text protocol of `tool_use` shows."""
 
-_SPECIAL: Final = re.compile(r"<([|｜])(?=[^<>|｜\n]{1,60}[|｜]>)")
-"""The start of what tokenizers of open models take for one control token, such as `<|im_end|>`."""
 _NOT_A_NAME: Final = re.compile(r"[^\w.:/-]")
 
 
@@ -40,7 +39,7 @@ class Envelope:
         """Return the result in its envelope."""
         form = self.without_id if call_id is None and self.without_id is not None else self.text
         if self.as_json:  # an escape does it here, so the text stays as it was
-            body = _SPECIAL.sub(lambda mark: f"\\u003c{mark[1]}", json_text(result, self.broken))
+            body = harmless(json_text(result, self.broken), as_json=True)
         else:
             body = broken(result, self.broken)
         values = {"%n": _label(name), "%c": _label(call_id or "0"), "%r": body}
@@ -56,7 +55,7 @@ def broken(text: str, marks: tuple[str, ...]) -> str:
     """Return `text` with `marks` and control tokens made harmless by a space after their first character."""
     for mark in marks:
         text = text.replace(mark, f"{mark[0]} {mark[1:]}")
-    return _SPECIAL.sub(r"< \1", text)
+    return harmless(text)
 
 
 _RESPONSE: Final = Envelope(
