@@ -3,6 +3,7 @@
 `ScriptedModel` says what it is told to, `ManualClock` stands still, `memory_store` forgets at the end.
 """
 
+import inspect
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ class ScriptedModel:
     Each item is one answer: a `str` is text, read by the profile's dialect; a list of
     `(tool_name, arguments)` is structured calls, with arguments as a dict or as raw JSON text; an
     exception is a model that failed (one that is no ModelFault becomes one, as in an adapter); a callable
-    gets the messages and returns an item.
+    gets the messages and returns an item, or is a coroutine function that does.
     `requests` keeps the number of requests made.
     """
 
@@ -32,6 +33,8 @@ class ScriptedModel:
     writes_prose = True
 
     def __init__(self, items: Sequence[Item]) -> None:
+        if isinstance(items, str):
+            raise UsageError("ScriptedModel takes a list of items: write [text].")
         if not items:
             raise UsageError("ScriptedModel needs at least one item.")
         self._items = [_item(item) for item in items]
@@ -42,7 +45,8 @@ class ScriptedModel:
         item: Any = self._items[min(self.requests, len(self._items) - 1)]
         self.requests += 1
         while callable(item) and not isinstance(item, type):
-            item = _item(item(request.messages))
+            item = item(request.messages)
+            item = _item(await item if inspect.isawaitable(item) else item)
         if isinstance(item, Exception) and not isinstance(item, ModelFault):
             raise ModelFault(f"The model failed: {type(item).__name__}.") from item
         if isinstance(item, BaseException):

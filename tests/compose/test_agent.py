@@ -43,10 +43,17 @@ def test_a_run_with_calls(url: str) -> None:
     assert [call.id for call in assistant.tool_calls] == [m.tool_call_id for m in watched.last[4:]]
 
 
+async def later(_: Sequence[g.Message]) -> str:
+    await asyncio.sleep(0)
+    return "x"
+
+
 ITEMS: list[tuple[str, list[Any], str, str]] = [
     ("a text", ["x"], "completed", "x"),
     ("a function of the messages", [lambda messages: messages[-1].content.upper()], "completed", "DO IT."),
     ("a function that gives calls", [lambda messages: READ, "x"], "completed", "x"),
+    ("a coroutine function", [later], "completed", "x"),
+    ("a function that gives no item", [lambda messages: 7], "model_error", ""),
     ("a model that is not there", [ModelUnavailable("Nothing listens there.")], "model_error", ""),
     ("a model that is slow", [ModelTimeout("No answer in 3 s.")], "model_error", ""),
     ("a model that breaks", [RuntimeError("password=hunter2")], "model_error", ""),
@@ -76,7 +83,12 @@ def test_the_last_item_repeats() -> None:
     assert (result.status, len(watched.seen)) == ("max_steps", 4)
 
 
-NO_SCRIPTS: list[Any] = [[], [7], [None], [[("x",)]], [[5]], [{"a": 1}], [[(1, {})]]]
+def test_what_is_wrong_with_a_script_is_said() -> None:
+    result, _ = run(ask([lambda messages: 7]))
+    assert "7 is no item of a script." in result.detail
+
+
+NO_SCRIPTS: list[Any] = ["text", [], [7], [None], [[("x",)]], [[5]], [{"a": 1}], [[(1, {})]]]
 
 
 @pytest.mark.parametrize("items", NO_SCRIPTS, ids=[str(items) for items in NO_SCRIPTS])
@@ -105,6 +117,7 @@ def test_bad_calls_go_back_to_the_model(url: str) -> None:
                 "CALL_SHAPE",
                 "ok",
             ]
+            assert [call.tool for call in result.calls] == ["rm_rf", *["docs.read.v1"] * 4]
             assert (result.answer, result.status) == ("Sorry.", "completed")
             assert await endings(gate.store, result.run_id) == {call.call_id: 1 for call in result.calls}
             tools = [message for message in watched.last if message.role == "tool"]
@@ -165,6 +178,68 @@ def test_the_wall_clock_of_a_run(url: str) -> None:
     )
     assert result.status == "budget"
     assert result.answer == "The budget of this run is used up."
+    (call,) = result.calls
+    assert call.error is not None
+    assert (call.error.error_type, call.error.error_code, call.error.effect) == (
+        "cancelled",
+        "DEADLINE",
+        "unknown",
+    )
+
+
+def test_calls_that_the_deadline_leaves_open(url: str) -> None:
+    batch: list[Any] = [("wait.v1", {}), ("wait.v1", {})]
+
+    @g.tool(name="wait.v1", risk="write_internal")
+    async def wait() -> str:
+        """Wait for ever."""
+        await asyncio.Event().wait()
+        return ""
+
+    async def work() -> None:
+        async with g.Gateway([wait], policy=ALLOW_ALL, store=url) as gate:
+            result = await g.Agent(ScriptedModel([batch]), gate, deadline_s=0.05).run("x")
+            assert [code(call) for call in result.calls] == ["DEADLINE", "DEADLINE"]
+            assert [call.error.effect for call in result.calls if call.error] == ["unknown", "none"]
+            assert await endings(gate.store, result.run_id) == {call.call_id: 1 for call in result.calls}
+
+    run(work())
+
+
+NO: dict[str, Any] = {"approver": lambda request: False}
+REFUSED = "Everything that was asked for was refused."
+
+
+@pytest.mark.parametrize(
+    ("script", "gateway", "status", "answer"),
+    [
+        ([SEND, ""], NO, "denied", REFUSED),
+        ([SEND, "I may not."], NO, "completed", "I may not."),
+        ([[*SEND, *READ], ""], NO, "completed", "(no answer)"),
+        ([READ, ""], {"policy": None}, "denied", REFUSED),
+        ([[("rm_rf", {})], ""], {}, "completed", "(no answer)"),
+        ([""], {"policy": None}, "completed", "(no answer)"),
+    ],
+)
+def test_a_run_of_nothing_but_refusals(
+    script: list[Any], gateway: dict[str, Any], status: str, answer: str
+) -> None:
+    result, _ = run(ask(script, gateway=gateway))
+    assert (result.status, result.answer) == (status, answer)
+
+
+def test_a_model_without_prose_says_what_was_refused() -> None:
+    async def work() -> None:
+        model = ScriptedModel([READ, ""])
+        model.writes_prose = False
+        async with g.Gateway(toolbox(Effects()), policy=None) as gate:
+            result = await g.Agent(model, gate).run("x")
+            assert (result.status, result.answer) == (
+                "denied",
+                "There is no policy, so every call is denied.",
+            )
+
+    run(work())
 
 
 def test_the_wall_clock_ends_a_model_that_does_not_answer(url: str) -> None:

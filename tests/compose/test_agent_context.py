@@ -19,10 +19,11 @@ def read(name: str) -> list[tuple[str, dict[str, Any]]]:
 
 def test_history_and_system_come_first() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "docs__read__v1", "arguments": "{}"}}
+    other = {"id": "c2", "function": {"name": "docs__read__v1", "arguments": {"name": "b"}}}
     past: list[Any] = [
-        {"role": "user", "content": "Hi"},
+        {"role": "user", "content": [{"type": "text", "text": "H"}, {"type": "text", "text": "i"}]},
         g.Message("assistant", "Hello."),
-        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "assistant", "content": None, "tool_calls": [call, other]},
         {"role": "tool", "content": "text", "tool_call_id": "c1"},
     ]
     _, watched = run(ask(["x"], ask={"history": past}, system="Be brief.", prompt="Now?"))
@@ -35,6 +36,7 @@ def test_history_and_system_come_first() -> None:
         ("user", "Now?"),
     ]
     assert watched.last[3].tool_calls[0].id == watched.last[4].tool_call_id == "c1"
+    assert [call.arguments for call in watched.last[3].tool_calls] == ["{}", '{"name":"b"}']
 
 
 BAD_HISTORY: list[Any] = [
@@ -43,6 +45,9 @@ BAD_HISTORY: list[Any] = [
     [{"content": "x"}],
     [{"role": "wizard", "content": "x"}],
     [{"role": "user", "content": [{"type": "image"}]}],
+    [{"role": "user", "content": [{"type": "text", "text": 7}]}],
+    [{"role": "user", "content": 7}],
+    [{"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "x", "arguments": object()}}]}],
     [{"role": "assistant", "content": "", "tool_calls": [{"name": "x"}]}],
     [{"role": "assistant", "content": "", "tool_calls": 7}],
     7,
@@ -74,6 +79,10 @@ BAD_OPTIONS: list[dict[str, Any]] = [
     {"lang": "fr"},
     {"dialect": "klingon"},
     {"model": "telepathy:"},
+    {"model": None},
+    {"model": 7},
+    {"model": ScriptedModel},
+    {"model": "ollama:m@ftp://127.0.0.1"},
 ]
 
 
@@ -222,6 +231,15 @@ def test_run_sync() -> None:
     assert agent.run_sync("x").answer == "Done."
     agent = g.Agent(ScriptedModel(["Again."]), agent.gateway)
     assert agent.run_sync("x").answer == "Again."
+
+
+def test_run_sync_where_a_loop_runs() -> None:
+    async def work() -> None:
+        agent = g.Agent(ScriptedModel(["x"]), g.Gateway())
+        with pytest.raises(g.UsageError, match=r"write `await agent.run\(...\)`"):
+            agent.run_sync("x")
+
+    run(work())
 
 
 def test_fifty_runs_at_once(url: str) -> None:

@@ -192,7 +192,7 @@ def test_voice_limit_is_rounds_and_then_one_answer_without_tools() -> None:
     assert (result.answer, result.status, result.steps) == ("Enough.", "completed", 5)
     result, watched = run(talk([*script, [("lights", {"room": "x"})]], [lights], profile="voice"))
     assert (result.status, len(watched.seen), len(result.calls)) == ("max_steps", 5, 5)
-    assert result.calls[-1].status == "error"  # it was not asked for, and has its record all the same
+    assert code(result.calls[-1]) == "BUDGET_STEPS"  # not asked for, and on record all the same
 
 
 # -- minimal -------------------------------------------------------------------------------------------------

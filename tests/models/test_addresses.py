@@ -29,7 +29,8 @@ def test_good(address: str, name: str) -> None:
     "address",
     ["", "x", "gpt:x", "openai:", "openai:m", "openai:@http://h/v1", "openai:m@ftp://h", "openai:m@http://",
      "openai:m@http://h:99999/v1", "openai:m@http://u:hunter2@h/v1", "openai:m@http://h/v1?key=hunter2",
-     "ollama:", "embedded:big", "gguf:"],
+     "ollama:", "ollama:m@", "ollama:m@ftp://h", "ollama:m@127.0.0.1:11434", "ollama:m@ftp://u:hunter2@h",
+     "embedded:big", "gguf:"],
 )  # fmt: skip
 def test_bad(address: str) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from gerbang.adapters.tools.python import tool
 from gerbang.errors import UsageError
-from gerbang.parse import arguments_from_json, dialect_for, dialects, reader
+from gerbang.parse import arguments_from_json, dialect_for, dialects, parse, reader
 from gerbang.parse.coerce import coerce
 from gerbang.parse.faults import CODES, Broken
 from gerbang.parse.kinds import Offered
@@ -189,6 +190,32 @@ def test_wrong_use_is_an_error_that_says_what_to_do() -> None:
         made.feed("x")
     with pytest.raises(RuntimeError, match="Make a new reader"):
         made.finish()
+
+
+@pytest.mark.parametrize("tools", ["ping", {"name": "ping"}, 7, [7], ["ping"], [{"name": 7}], [None]])
+def test_tools_that_are_none(tools: Any) -> None:
+    with pytest.raises(UsageError, match="tool"):
+        reader("hermes", tools=tools)
+
+
+def test_what_is_no_text() -> None:
+    for wrong in (None, b"x", 7, ["x"]):
+        with pytest.raises(UsageError, match="parse takes the text of an answer"):
+            parse(wrong, "hermes")  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="the name of a model"):
+            dialect_for(wrong)  # type: ignore[arg-type]
+
+
+def test_contracts_are_tools_too() -> None:
+    @tool(name="sums.add.v1", risk="compute")
+    def add(a: int) -> int:
+        """Add one."""
+        return a + 1
+
+    text = "<tool_call><function=sums.add.v1><parameter=a>3</parameter></function></tool_call>"
+    for offered in ([add.contract], (one for one in [add.contract])):
+        (call,) = parse(text, "qwen3_coder", tools=offered).calls
+        assert call.arguments == {"a": 3}
 
 
 def test_every_code_has_a_message() -> None:

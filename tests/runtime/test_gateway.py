@@ -188,3 +188,38 @@ def test_the_taint_of_a_run_survives_a_restart(durable: str) -> None:
             assert code(await gate.call("mail.send.v1", {"to": "a"}, run_id="r", step_id=2)) == "TAINTED"
 
     run(work())
+
+
+NO_CALLS: list[Any] = [
+    "docs.read.v1",
+    {"docs.read.v1": {}},
+    7,
+    [("docs.read.v1",)],
+    [{"name": "docs.read.v1", "arguments": {}}],
+    ["docs.read.v1"],
+    [(7, {})],
+    [("docs.read.v1", {"name": "a"}), None],
+]
+
+
+@pytest.mark.parametrize("calls", NO_CALLS, ids=[str(calls) for calls in NO_CALLS])
+def test_calls_that_are_none(calls: Any) -> None:
+    effects = Effects()
+
+    async def work() -> None:
+        async with g.Gateway(toolbox(effects)) as gate:
+            with pytest.raises(g.UsageError, match="tool name, arguments"):
+                await gate.call_many(calls, run_id="r1")
+            assert (effects.log, await gate.store.runs()) == ([], [])
+
+    run(work())
+
+
+@pytest.mark.parametrize("step_id", [None, True, 1.5, "", [1]])
+def test_steps_that_are_none(step_id: Any) -> None:
+    async def work() -> None:
+        async with g.Gateway(toolbox(Effects())) as gate:
+            with pytest.raises(g.UsageError, match="step_id must be a whole number or a text"):
+                await gate.call("docs.read.v1", {"name": "a"}, step_id=step_id)
+
+    run(work())

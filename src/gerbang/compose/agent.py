@@ -140,8 +140,14 @@ class Agent:
 
     def run_sync(self, prompt: str, **options: Any) -> RunResult:
         """Do `run` from code that has no event loop. The gateway must be opened in the same call: pass one
-        that is not open yet.
+        that is not open yet. Raises UsageError where an event loop runs.
         """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:  # that is how asyncio says that there is none
+            pass
+        else:
+            raise UsageError("An event loop runs here already: write `await agent.run(...)`.")
 
         async def opened() -> RunResult:
             async with self.gateway:

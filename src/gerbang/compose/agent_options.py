@@ -46,9 +46,22 @@ def dialect_of(asked: str | None, profile: Profile, model: str) -> str:
 
 
 def model_of(model: "str | Model", secrets: Secrets) -> Model:
-    """Return the model of an address, or the one given. Raises ConfigError."""
+    """Return the model of an address, or the one given. Raises ConfigError, and UsageError for neither."""
     if not isinstance(model, str):
+        if not _is_model(model):
+            raise UsageError(
+                "model takes an address, such as 'embedded:' or 'openai:MODEL@URL', or an object with the "
+                f"methods of gerbang.ports.Model, not {model!r:.80}."
+            )
         return model
     from gerbang.adapters.models import open_model
 
     return open_model(model, secrets=secrets)
+
+
+def _is_model(model: object) -> bool:
+    return (
+        not isinstance(model, type)
+        and callable(getattr(model, "answer", None))
+        and isinstance(getattr(model, "name", None), str)
+    )

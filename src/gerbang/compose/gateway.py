@@ -18,6 +18,7 @@ from gerbang.compose.given import (
     policy_of,
     propose,
     read_approver,
+    read_calls,
     read_risk,
     read_seconds,
 )
@@ -260,11 +261,9 @@ class Gateway(Controls):
         max_parallel: int = MAX_PARALLEL,
     ) -> list[Result]:
         """Make the calls of one answer: reads side by side, the others in order; results in call order."""
+        asked = read_calls(calls)
         session = await self._session(run_id, principal, purpose, intent, step_id, None, state)
-        proposals = [
-            propose(session, tool, arguments, step_id, ordinal)
-            for ordinal, (tool, arguments) in enumerate(calls)
-        ]
+        proposals = [propose(session, *one, step_id, ordinal) for ordinal, one in enumerate(asked)]
         return await run_batch(self.gate, session, proposals, max_parallel) if proposals else []
 
     def decide(

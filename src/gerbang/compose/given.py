@@ -1,5 +1,6 @@
 """What a program gives to a gateway: addresses or objects, a policy or none, arguments as dict or text."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from gerbang import parse
@@ -46,10 +47,21 @@ def propose(
         step,
         ordinal,
         f"call_{runtime_key(session.principal.tenant, session.run_id, step, ordinal)[:12]}",
-        clean_text(str(tool)),
+        session.catalogue.name_of(clean_text(str(tool))),
         given if fault is None else None,
         fault,
     )
+
+
+def read_calls(calls: Any) -> list[tuple[str, Any]]:
+    """Return the calls of an answer as pairs. Raises UsageError for what is none."""
+    if isinstance(calls, str | Mapping) or not isinstance(calls, Iterable):
+        raise UsageError("calls is a list of (tool name, arguments).")
+    found = list(calls)
+    for one in found:
+        if not isinstance(one, list | tuple) or len(one) != 2 or not isinstance(one[0], str):
+            raise UsageError(f"{one!r:.80} is no call. Give each as (tool name, arguments).")
+    return found
 
 
 def open_store(store: "str | Store", clock: Clock, seal: str | None = None) -> Store:

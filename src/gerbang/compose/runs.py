@@ -100,7 +100,8 @@ def check_person(who: object, label: str = "by") -> None:
 
 
 def _unnamable(label: str) -> UsageError:
-    return UsageError(f"{label} must be a text of 1 to {MAX_NAME} characters that can be recorded.")
+    kind = "a whole number or a text" if label == "step_id" else "a text"
+    return UsageError(f"{label} must be {kind} of 1 to {MAX_NAME} characters that can be recorded.")
 
 
 def _foreign(run_id: str) -> UsageError:

@@ -5,8 +5,7 @@ No I/O, and nothing here raises on a model's text. `reader` reads a stream, `par
 """
 
 import difflib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -66,15 +65,15 @@ class Parsed(Struct, frozen=True):
 def reader(
     dialect: str = "auto",
     *,
-    tools: Sequence[Mapping[str, Any]] | Offered | None = None,
+    tools: Iterable[object] | Offered | None = None,
     reasoning_open: bool = False,
     repair: bool = True,
 ) -> Reader:
     """Return a reader for one answer: `feed(delta)` and `finish(truncated=...)` give lists of events.
 
-    `dialect`: an id of `dialects()`. `tools`: the offered tools, as `{"name", "parameters"}` or in the OpenAI
-    form; formats without types take them from the schemas. Whoever reads many answers with the same tools
-    makes one `Offered(tools)` and passes that. `reasoning_open`: the prompt has opened the
+    `dialect`: an id of `dialects()`. `tools`: the offered tools, as `{"name", "parameters"}`, in the OpenAI
+    form, or contracts; formats without types take them from the schemas. Whoever reads many answers with the
+    same tools makes one `Offered(tools)` and passes that. `reasoning_open`: the prompt has opened the
     thinking block. `repair`: mend slips that have exactly one reading. Raises UsageError for an unknown
     dialect or a tool without a name; never for a model's text.
     """
@@ -91,7 +90,7 @@ def parse(
     text: str,
     dialect: str = "auto",
     *,
-    tools: Sequence[Mapping[str, Any]] | None = None,
+    tools: Iterable[object] | Offered | None = None,
     reasoning_open: bool = False,
     truncated: bool = False,
     repair: bool = True,
@@ -99,6 +98,8 @@ def parse(
     """Read a whole answer. Arguments as for `reader`; `truncated`: it was cut off. Raises UsageError as
     `reader`.
     """
+    if not isinstance(text, str):
+        raise UsageError(f"parse takes the text of an answer, not {type(text).__name__}.")
     made = reader(dialect, tools=tools, reasoning_open=reasoning_open, repair=repair)
     content: list[str] = []
     reasoning: list[str] = []

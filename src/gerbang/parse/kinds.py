@@ -1,6 +1,6 @@
 """Which kinds of value a schema allows for each argument: worked out once for a list of tools."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from gerbang.errors import UsageError
@@ -21,6 +21,29 @@ _PY: Final = (
 )
 
 
+def _listed(tools: Any) -> Iterable[Any]:
+    if isinstance(tools, str | Mapping) or not isinstance(tools, Iterable):
+        raise UsageError("tools is a list of tools, or None.")
+    return tools
+
+
+def _named(tool: Any) -> tuple[str, Any]:
+    """Return a tool's name and schema: of a dict (plain or OpenAI's form), or of a contract."""
+    if isinstance(tool, Mapping):
+        inner = tool.get("function")
+        body = inner if isinstance(inner, Mapping) else tool
+        name = body.get("name")
+        schema = body.get("parameters", body.get("input_schema", body.get("inputSchema")))
+    else:
+        name, schema = getattr(tool, "name", None), getattr(tool, "parameters", None)
+    if not isinstance(name, str):
+        raise UsageError(
+            "A tool has no name. Give a list of {'name': ..., 'parameters': {...}}, "
+            "tools in the OpenAI form, or contracts."
+        )
+    return name, schema
+
+
 class Offered:
     """The offered tools: their names, and the kinds of their arguments, each worked out when first asked
     for.
@@ -28,18 +51,12 @@ class Offered:
 
     __slots__ = ("_kinds", "_schemas", "names")
 
-    def __init__(self, tools: Sequence[Mapping[str, Any]] | None) -> None:
+    def __init__(self, tools: Iterable[object] | None) -> None:
         self._schemas: dict[str, Mapping[str, Any]] = {}
         self._kinds: dict[tuple[str, str], frozenset[str]] = {}
-        for tool in tools or ():
-            body = tool.get("function") if isinstance(tool.get("function"), Mapping) else tool
-            if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
-                raise UsageError(
-                    "A tool has no name. Give a list of {'name': ..., 'parameters': {...}}, "
-                    "or tools in the OpenAI form."
-                )
-            schema = body.get("parameters", body.get("input_schema", body.get("inputSchema")))
-            self._schemas[body["name"]] = schema if isinstance(schema, Mapping) else {}
+        for tool in () if tools is None else _listed(tools):
+            name, schema = _named(tool)
+            self._schemas[name] = schema if isinstance(schema, Mapping) else {}
         self.names = frozenset(self._schemas)
 
     def schema(self, tool: str) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -24,6 +24,8 @@ from gerbang.runtime.verdict import Verdict
 from gerbang.runtime.writing import TakenOver
 from gerbang.values import CallError, Outcome, Result, ValidCall
 from gerbang.values.record import CallRow, RunState
+
+_AFTER_S: Final = 1.0
 
 
 class Stopped(Struct, frozen=True, gc=False):
@@ -121,7 +123,8 @@ class Dispatch:
             if session.closing is not None:
                 session.closing = replace(session.closing, state=RunState.CANCELLED)
             read = ticket.call.contract.risk.is_read
-            execution = Execution(Outcome("FAILED" if read else "UNCERTAIN", error=refusals.cancelled(read)))
+            error = refusals.cancelled(read, session.out_of_time())
+            execution = Execution(Outcome("FAILED" if read else "UNCERTAIN", error=error))
         result = await self._finished(session, ticket, row, execution, started, verdict)
         for late in lates:
             self._watch(session, ticket, row, late)
@@ -214,10 +217,12 @@ class Dispatch:
 
     @staticmethod
     def _time_for(session: RunSession, ticket: Ticket, now: float) -> float:
-        """Return the seconds that the call may take: its own time-out, or what the run has left."""
+        """Return the seconds that the call may take: its own time-out, or a little more than the run has
+        left: it is the run's deadline then that ends the call, and not what looks like a slow tool.
+        """
         timeout = ticket.call.contract.timeout_s
         left = session.budget.remaining(now)
-        return timeout if left is None or timeout <= left else max(0.0, left)
+        return timeout if left is None or timeout <= left else max(0.0, left) + _AFTER_S
 
 
 def _doubted(ticket: Ticket, doubt: list[int], execution: Execution) -> Execution:

@@ -8,7 +8,7 @@ import msgspec
 
 from gerbang import parse
 from gerbang.contract.client_tools import ClientTool
-from gerbang.errors import ModelFault
+from gerbang.errors import CallerError, ModelFault
 from gerbang.limits import CHARS_PER_TOKEN
 from gerbang.loop.context import Transcript
 from gerbang.loop.machine import (
@@ -25,9 +25,10 @@ from gerbang.loop.machine import (
     advance,
 )
 from gerbang.ports import Clock, Model, Store
+from gerbang.runtime import refusals
 from gerbang.runtime.asking import ask_model
 from gerbang.runtime.batching import Finished, run_batch
-from gerbang.runtime.closing import closing_text
+from gerbang.runtime.closing import closing_text, nothing_allowed
 from gerbang.runtime.events import Notice, RunResult, ToolCalled, ToolFinished
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.handing import client_calls, is_handed
@@ -53,6 +54,12 @@ _ENCODER = msgspec.json.Encoder()
 _RESERVE_TOKENS = 1_024
 TOO_LONG: Final = "The conversation is larger than the model's context window."
 _NOTHING = parse.Offered(None)
+_LEAVES_OPEN: Final = {
+    RunState.CANCELLED: refusals.not_sent(),
+    RunState.BUDGET: refusals.not_sent(late=True),
+    RunState.MAX_STEPS: refusals.no_step_left(),
+}
+"""Ends of a run at which calls of its last answer may have no result yet, and what these then say."""
 
 
 class RunDriver:
@@ -129,7 +136,8 @@ class RunDriver:
         state = LoopState(max_steps=self._settings.max_steps, count=self._session.profile.count)
         state, command = advance(state, first)
         try:
-            async with asyncio.timeout(self._settings.deadline_s):
+            async with asyncio.timeout(self._settings.deadline_s) as limit:
+                self._session.out_of_time = limit.expired
                 while type(command) is not Finish:
                     if type(command) is AskModel:
                         state, command = advance(state, await self._ask(command, state))
@@ -193,7 +201,7 @@ class RunDriver:
         try:
             tools = self._offered if offers else _NOTHING
             answer = await ask_model(self._model, request, settings.dialect, tools, session.emit)
-        except ModelFault as fault:
+        except (ModelFault, CallerError) as fault:
             self._detail = str(fault)
             return ModelFailed()
         except Exception as error:  # a foreign adapter may raise anything; its text may hold a secret
@@ -226,9 +234,7 @@ class RunDriver:
         if len(self._proposals) > 1:  # a single call takes the answer along in its own commit
             await self._record.write(session.batch())
         for proposal in self._proposals if session.watched else ():
-            session.emit(
-                ToolCalled(step, proposal.call_id, self._name(proposal.name), copied(proposal.arguments))
-            )
+            session.emit(ToolCalled(step, proposal.call_id, proposal.name, copied(proposal.arguments)))
 
     def _proposal(self, asked: Asked, step: int, index: int) -> Proposal:
         call_id = asked.id
@@ -241,15 +247,11 @@ class RunDriver:
             step,
             index,
             call_id,
-            asked.name,
+            self._session.catalogue.name_of(asked.name),
             asked.arguments,
             asked.fault,
             asked.repaired,
         )
-
-    def _name(self, name: str) -> str:
-        entry = self._session.catalogue.find(name)
-        return name if entry is None else entry.contract.name
 
     def _assistant(self, answer: Answer) -> Message:
         if not answer.calls:
@@ -261,7 +263,7 @@ class RunDriver:
                 return Message("assistant", calling.format(name=names))
             return Message("assistant", answer.raw)
         calls = [
-            ToolCall(proposal.call_id, self._name(proposal.name) or "unreadable", _arguments(asked))
+            ToolCall(proposal.call_id, proposal.name or "unreadable", _arguments(asked))
             for proposal, asked in zip(self._proposals, answer.calls, strict=True)
         ]
         return Message("assistant", answer.content, tuple(calls))
@@ -292,9 +294,10 @@ class RunDriver:
     async def _finish(self, run_state: RunState, state: LoopState) -> RunResult:
         session = self._session
         batch = session.batch()
-        if run_state in (RunState.CANCELLED, RunState.BUDGET, RunState.MAX_STEPS):
-            names = [self._name(proposal.name) for proposal in self._proposals]
-            self._results += self._record.close_open(batch, self._proposals, names)
+        if run_state in _LEAVES_OPEN:
+            self._results += self._record.close_open(batch, self._proposals, _LEAVES_OPEN[run_state])
+        if run_state == RunState.COMPLETED and nothing_allowed(self._content, self._results):
+            run_state = RunState.DENIED
         calls: tuple[ToolCall, ...] = ()
         if run_state == RunState.CLIENT_CALLS:
             calls = client_calls(session, self._last, self._handed)

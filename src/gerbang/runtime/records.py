@@ -171,7 +171,7 @@ class Records:
         return again if committed.written else None
 
     async def _never_sent(self, session: RunSession, ticket: "Ticket", row: CallRow) -> None:
-        execution = Execution(Outcome("FAILED", error=refusals.not_sent()))
+        execution = Execution(Outcome("FAILED", error=refusals.not_sent(session.out_of_time())))
         with contextlib.suppress(TakenOver):
             await asyncio.shield(self.finished(session, ticket, row, execution, self._clock.now(), None))
 

@@ -112,10 +112,11 @@ def not_again(why: CallError) -> CallError:
     return said("uncertain_effect", "EFFECT_UNKNOWN", code, entry="EFFECT_UNKNOWN/refused", effect="unknown")
 
 
-def cancelled(read: bool) -> CallError:
-    """Return the error for a call that was cancelled while it ran."""
+def cancelled(read: bool, late: bool = False) -> CallError:
+    """Return the error for a call that was cancelled while it ran; `late`: since the run's time was up."""
     effect = "none" if read else "unknown"
-    return said("cancelled", "RUN_CANCELLED", entry="RUN_CANCELLED/running", effect=effect)
+    code = "DEADLINE" if late else "RUN_CANCELLED"
+    return said("cancelled", code, entry=f"{code}/running", effect=effect)
 
 
 def before_crash(code: str) -> CallError:
@@ -123,9 +124,14 @@ def before_crash(code: str) -> CallError:
     return said("permission_denied", code, entry="REFUSED_BEFORE")
 
 
-def not_sent() -> CallError:
-    """Return the error for a call that was cancelled before it ran."""
-    return said("cancelled", "RUN_CANCELLED")
+def not_sent(late: bool = False) -> CallError:
+    """Return the error for a call that was cancelled before it ran; `late`: since the run's time was up."""
+    return said("cancelled", "DEADLINE" if late else "RUN_CANCELLED")
+
+
+def no_step_left() -> CallError:
+    """Return the error for a call of an answer that was to be the run's last."""
+    return said("budget_exceeded", "BUDGET_STEPS")
 
 
 def killed() -> CallError:

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from gerbang.contract.client_tools import ClientTool
 from gerbang.ports import Clock, Store
-from gerbang.runtime import refusals
 from gerbang.runtime.bodies import (
     ModelAnswered,
     RunFinished,
@@ -22,7 +21,7 @@ from gerbang.runtime.reading import Answer
 from gerbang.runtime.resuming import Progress
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import TakenOver, write
-from gerbang.values import Proposal, Result
+from gerbang.values import CallError, Proposal, Result
 from gerbang.values.message import Message
 from gerbang.values.record import AnswerRow, Batch, CallState, RunRow, RunState
 
@@ -165,13 +164,10 @@ class RunRecord:
         self._leases.forget(session)
         return committed.written
 
-    def close_open(self, batch: Batch, proposals: Sequence[Proposal], named: Sequence[str]) -> list[Result]:
-        """Give every proposal that a run leaves open its record, and return all their results.
-
-        `named` are the proposals' canonical names.
-        """
-        session, error, results = self._session, refusals.not_sent(), []
-        for proposal, name in zip(proposals, named, strict=True):
+    def close_open(self, batch: Batch, proposals: Sequence[Proposal], error: CallError) -> list[Result]:
+        """Give every proposal that a run leaves open its record, and return all their results."""
+        session, results = self._session, []
+        for proposal in proposals:
             ended = session.ended.get(proposal.call_id)
             if ended is not None:
                 results.append(ended)
@@ -189,7 +185,7 @@ class RunRecord:
             results.append(
                 Result(
                     status="error",
-                    tool=name,
+                    tool=proposal.name,
                     run_id=session.run_id,
                     step_id=proposal.step_id,
                     call_id=proposal.call_id,

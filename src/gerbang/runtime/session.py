@@ -20,6 +20,11 @@ from gerbang.values.record import Batch, CallRow, Message, RunRow
 _SEEN: Final = 200
 
 
+def _never() -> bool:
+    """Stand in for the clock of a run that has no deadline."""
+    return False
+
+
 def _nowhere(_: Any) -> None:
     """Swallow an event that nobody asked for."""
 
@@ -77,6 +82,7 @@ class RunSession:
     `roles` and `scopes` are the actor's, sorted for the record; `stop` is the tenant's kill switch, `lease`
     the run and the fencing number under which it is driven (None: nobody else could), `lease_until` the
     monotonic time from which on nothing may be sent under it, `renew` what asks the store for more of it.
+    `out_of_time` tells, while the run is being cancelled, whether that is because its time is up.
     `closed` are the calls of the answer that had their record, and no row, before a crash: an error code
     each, none for a stored result that was given again. `standing` are the rows of its calls that had no end
     then, by call id; None where a caller drives the run: they are looked up. `key` is the caller's own.
@@ -97,6 +103,7 @@ class RunSession:
         "lease_until",
         "memory",
         "nameless",
+        "out_of_time",
         "principal",
         "profile",
         "purpose",
@@ -149,6 +156,7 @@ class RunSession:
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
         self.nameless = False
+        self.out_of_time: Callable[[], bool] = _never
         self.ended: dict[str, Result] = {}
 
     def batch(self) -> Batch:

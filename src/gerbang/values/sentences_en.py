@@ -387,6 +387,10 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Another process drives this run now, so the call was not made here.",
         "Do nothing: the other process goes on with the run.",
     ),
+    "DEADLINE/running": Sentence(
+        "The time of this run was up while this call ran.",
+        "Finish with what is known, and say what is missing.",
+    ),
     "DEADLINE": Sentence(
         "The deadline passed before this call was sent.",
         "Finish with what is known, and say what is missing.",

@@ -394,6 +394,7 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Program lain sekarang menjalankan proses ini, jadi panggilan ini tidak dijalankan di sini.",
         "Jangan lakukan apa pun: program itu meneruskan prosesnya.",
     ),
+    "DEADLINE/running": Sentence("Waktu proses ini habis saat panggilan ini berjalan.", _FINISH),
     "DEADLINE": Sentence("Batas waktu lewat sebelum panggilan ini dikirim.", _FINISH),
     "INTERNAL": Sentence(
         "Tool gagal di dalam ({reference}).",

@@ -24,7 +24,12 @@ class Address(Struct, frozen=True):
 def parse_address(text: str, kind: str, example: str, default_url: str | None = None) -> Address:
     """Return the address in `text`. Raises ConfigError with `example` when it has not the right shape."""
     place = max(text.rfind(scheme) for scheme in _SCHEMES)
-    model, url = (text[:place], text[place + 1 :]) if place >= 0 else (text, default_url or "")
+    if place >= 0:
+        model, url = text[:place], text[place + 1 :]
+    elif "@" in text:  # whatever is behind it is no URL of these schemes
+        model, url = "", text.partition("@")[2]
+    else:
+        model, url = text, default_url or ""
     shown = text[:200] if not {"@", "?", "#"} & set(url) else "(not shown: it may hold a secret)"
     if not model.strip() or not url:
         raise ConfigError(f"The address `{kind}:{shown}` is not complete. Write it like {example}.")
