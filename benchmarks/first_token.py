@@ -105,7 +105,7 @@ def asked(model: str, **fields: object) -> bytes:
     return json.dumps({"model": model, "messages": messages, "stream": True, **fields}).encode()
 
 
-def table(quick: bool) -> str:
+def table(quick: bool = False) -> str:
     """Measure, and return the report."""
     rounds, count = (4, 40) if quick else (12, 100)
     serve = [sys.executable, "-c", "import gerbang.cli; gerbang.cli.main()", "serve", "--port", "0"]

@@ -209,7 +209,7 @@ def sockets_mb(server: Server, port: int, count: int) -> float:
     return asyncio.run(main())
 
 
-def table(quick: bool) -> str:
+def table(quick: bool = False) -> str:
     """Measure, and return the report."""
     rounds, seconds = (3, 0.7) if quick else (9, 1.5)
     gate = statistics.median(gate_cpu_us(2_000 if quick else 6_000) for _ in range(3))

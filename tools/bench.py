@@ -1,12 +1,14 @@
 """Runs every program in benchmarks/ that has a `table()` and writes their tables to docs/benchmarks.md.
 
-`tools/bench.py NAME ...` runs only those and prints their tables without writing the document.
+`tools/bench.py NAME ...` runs only those and prints their tables without writing the document; with `--write`
+their sections of the document are replaced, or added, and the others stay.
 """
 
 import datetime
 import importlib.util
 import os
 import platform
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -18,13 +20,14 @@ TARGET = ROOT / "docs" / "benchmarks.md"
 def main(names: list[str]) -> int:
     """Run the benchmarks and return the exit code."""
     sys.path.insert(0, str(ROOT / "benchmarks"))
+    write, names = "--write" in names, [name for name in names if name != "--write"]
     programs = [path for path in sorted((ROOT / "benchmarks").glob("*.py")) if not path.stem.startswith("_")]
     if names:
         programs = [path for path in programs if path.stem in names]
         if len(programs) != len(set(names)):
             print(f"bench: there are {', '.join(path.stem for path in programs) or 'none'} of {names}")
             return 2
-    sections = []
+    sections: dict[str, str] = {}
     for path in programs:
         module = load(path)
         table = getattr(module, "table", None)
@@ -34,12 +37,19 @@ def main(names: list[str]) -> int:
         text = table()
         print(text, flush=True)
         title, _, rest = (module.__doc__ or path.stem).strip().partition("\n")
-        parts = (f"## {title.rstrip('.')}", rest.strip(), text.strip())
-        sections.append("\n\n".join(part for part in parts if part) + "\n")
-    if not names:
-        TARGET.write_text(header() + "\n" + "\n".join(sections), encoding="utf-8")
+        head = f"## {title.rstrip('.')}"
+        sections[head] = "\n\n".join(part for part in (head, rest.strip(), text.strip()) if part) + "\n"
+    if write or not names:
+        before, old = standing() if names else (header(), {})
+        TARGET.write_text(before + "\n" + "\n".join({**old, **sections}.values()), encoding="utf-8")
         print(f"bench: wrote {TARGET.relative_to(ROOT)}")
     return 0
+
+
+def standing() -> tuple[str, dict[str, str]]:
+    """Return what the document begins with, and its sections by their headings."""
+    before, *parts = re.split(r"^(?=## )", TARGET.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return before.rstrip() + "\n", {part.partition("\n")[0]: part.rstrip() + "\n" for part in parts}
 
 
 def load(path: Path) -> ModuleType:
