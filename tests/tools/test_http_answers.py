@@ -16,6 +16,7 @@ from gerbang.adapters.tools.http_body import MAX_BODY_BYTES
 from tests.runtime.street import code, run
 from tests.tools.origin import call, definition, playing, reply, serving
 
+PACKED = zlib.compress(b"The weather in Paris is fine, and so is that in Rome.")
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 JSON = "Content-Type: application/json"
 TEXT = "Content-Type: text/plain"
@@ -77,6 +78,26 @@ VALUES: list[tuple[str, bytes, Any]] = [
     ("deflate", reply(zlib.compress(b"abc"), TEXT, "Content-Encoding: deflate"), "abc"),
     ("raw deflate", reply(deflated(b"abc", -15), TEXT, "Content-Encoding: deflate"), "abc"),
     ("identity", reply(b"abc", TEXT, "Content-Encoding: identity"), "abc"),
+    *(
+        (
+            f"packed, and not said to be: {kind}",
+            reply(PACKED, f"Content-Type: {kind}"),
+            binary(PACKED, kind.partition(";")[0], base64=base64.b64encode(PACKED).decode()),
+        )
+        for kind in (
+            "text/plain",
+            "application/json",
+            "text/html; charset=utf-8",
+            "text/html; charset=latin1",
+        )
+    ),
+    ("an unnamed charset", reply("Grüße an alle".encode("latin-1"), TEXT), "Gr\ufffd\ufffde an alle"),
+    (
+        "an unnamed charset of another script",
+        reply("Привет".encode("cp1251"), TEXT),
+        binary("Привет".encode("cp1251"), "text/plain", base64="z/Do4uXy"),
+    ),
+    ("coloured text", reply(b"\x1b[31mred\x1b[0m\tx\r\n", TEXT), "\x1b[31mred\x1b[0m\tx\r\n"),
     ("empty gzip", reply(b"", "Content-Encoding: gzip"), {"status": 200, "headers": {}}),
     ("no length", b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nabc", "abc"),
     ("chunks", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n", "abc"),
@@ -102,6 +123,13 @@ def test_what_an_answer_becomes(tmp_path: Path, sent: bytes, value: Any) -> None
 BROKEN: list[tuple[str, bytes, str, str]] = [
     ("brotli", reply(b"abc", "Content-Encoding: br"), "BAD_BODY", "packed as 'br'"),
     ("two packings", reply(b"abc", "Content-Encoding: gzip, gzip"), "BAD_BODY", "packed as 'gzip, gzip'"),
+    (
+        "two packings, two headers",
+        reply(gzip.compress(b"\x1b\x2d"), "Content-Encoding: gzip", "Content-Encoding: br"),
+        "BAD_BODY",
+        "packed as 'gzip, br'",
+    ),
+    ("zstandard", reply(b"\x28\xb5\x2f\xfd", TEXT, "Content-Encoding: zstd"), "BAD_BODY", "as 'zstd'"),
     ("damaged gzip", reply(b"no gzip at all", "Content-Encoding: gzip"), "BAD_BODY", "damaged"),
     ("short gzip", reply(gzip.compress(b"abc" * 99)[:-9], "Content-Encoding: gzip"), "BAD_BODY", "too early"),
     ("one byte of deflate", reply(b"\x78", "Content-Encoding: deflate"), "BAD_BODY", "too early"),

@@ -206,7 +206,7 @@ class Answer:
         self._content = response.content
         self._wire = wire
         self._deadline = deadline
-        self._encoding = response.headers.get("Content-Encoding")
+        self._encoding = ", ".join(response.headers.getall("Content-Encoding", ()))
         try:
             self._unpacker = unpacker(self._encoding)
         except Unreadable:

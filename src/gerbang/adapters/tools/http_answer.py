@@ -14,6 +14,7 @@ from gerbang.audit.redact import redact_exact
 
 if TYPE_CHECKING:
     import aiohttp
+    from multidict import CIMultiDictProxy
 
 CUT: Final = "… [truncated]"
 """Ends a text whose rest was not read."""
@@ -25,6 +26,9 @@ _CHARSETS: Final = (
     *("ascii", "utf-8", "utf-16", "utf-32", "iso8859", "cp125", "cp437", "cp850", "cp866", "cp874", "cp932"),
     *("cp949", "shift_jis", "euc_", "iso2022", "gb2312", "gbk", "gb18030", "big5", "koi8", "mac-", "tis-620"),
 )
+_SAMPLE: Final = 4_096
+_CONTROLS: Final = dict.fromkeys({*range(32), *range(0x7F, 0xA0)} - set(b"\t\n\r\f\x1b"))
+"""Characters that no text has many of: what is packed, and not said to be, has."""
 _TOLD_HEADERS: Final = (
     *("allow", "content-length", "content-type", "etag", "last-modified", "link", "location", "retry-after"),
 )
@@ -81,9 +85,23 @@ def text_of(body: Body, content_type: str, charset: str | None, veil: Veil) -> s
     text = _decoded(body, charset)
     if kind.startswith("text/") or any(word in kind for word in _TEXTS):
         text = body.data.decode("utf-8", "replace") if text is None else text
+        if _is_noise(text):
+            return None
     elif text is None or "\0" in text:
         return None
     return veil.over(text.removeprefix("\ufeff"), body.whole)
+
+
+def _is_noise(text: str) -> bool:
+    """Tell whether what calls itself a text is none: packed without saying so, or of an unknown charset."""
+    sample = text[:_SAMPLE]
+    controls, lost = len(sample) - len(sample.translate(_CONTROLS)), sample.count("\ufffd")
+    return 2 * lost > len(sample) or (controls > 0 and 10 * (controls + lost) > len(sample))
+
+
+def packing(headers: "CIMultiDictProxy[str]") -> str:
+    """Return how a body is packed: all that its headers say of it, in one text."""
+    return ", ".join(headers.getall("Content-Encoding", ()))
 
 
 def value_of(status: int, headers: Mapping[str, str], body: Body, charset: str | None, veil: Veil) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gerbang.adapters.tools.egress import Egress
-from gerbang.adapters.tools.http_answer import BrokenBody, Veil, read_body, text_of, value_of
+from gerbang.adapters.tools.http_answer import BrokenBody, Veil, packing, read_body, text_of, value_of
 from gerbang.adapters.tools.http_definition import HttpDefinition, is_literal_credential
 from gerbang.adapters.tools.http_errors import ERROR_BODY_CHARS, Attempt, failed, status_error
 from gerbang.adapters.tools.http_pool import HttpPool
@@ -113,7 +113,7 @@ class HttpTool:
         async with self._pool.client().fetch(prepared, place, self._egress, attempt, idle) as response:
             status, headers = response.status, response.headers
             refused = status >= 400 or (300 <= status < 400 and status != 304)
-            packed = headers.get("Content-Encoding", "")
+            packed = packing(headers)
             cap = _ERROR_BYTES if refused else MAX_BODY_BYTES
             charset = response.charset if "charset" in headers.get("Content-Type", "").lower() else None
             try:
