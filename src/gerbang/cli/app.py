@@ -24,7 +24,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "demo": ("demo", "Answer three requests on a sample workspace, step by step."),
     "tools": ("tools", "List and show tools."),
     "policy": ("policy", "Try out, explain, lint and replay policies."),
-    "runs": ("runs", "List runs, show their timelines, go on with them."),
+    "runs": ("runs", "List runs, show their timelines, go on with them, end them."),
     "approvals": ("approvals", "List and decide requests for approval."),
     "kill": ("kill", "Stop calls at once, in every process."),
     "revive": ("kill", "Turn a switch off again."),

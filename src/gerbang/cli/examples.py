@@ -43,6 +43,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "runs show": ("gerbang runs show run_6b5d",),
     "runs resume": ("gerbang runs resume run_6b5d",),
     "runs recover": ("gerbang runs recover",),
+    "runs cancel": ("gerbang runs cancel run_6b5d --reason 'wrong customer'",),
     "runs cost": ("gerbang runs cost --by tool --since 7d",),
     "audit verify": (
         "gerbang audit verify",

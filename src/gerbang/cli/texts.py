@@ -218,6 +218,16 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "There is no run {run}. See: gerbang runs list",
         "Tidak ada run {run}. Lihat: gerbang runs list",
     ),
+    "run_cancelled": ("Run {run} is cancelled.", "Run {run} dibatalkan."),
+    "cancel_asked": (
+        "Run {run} has not ended yet. The request stands: whoever drives it ends it before its next call.",
+        "Run {run} belum berakhir. Permintaan tetap berlaku: yang menjalankannya mengakhirinya sebelum "
+        "panggilan berikutnya.",
+    ),
+    "cancel_late": (
+        "Run {run} is {state} already; nothing was changed.",
+        "Run {run} sudah {state}; tidak ada yang diubah.",
+    ),
     "tool_not_here": (
         "The tool {tool} of the run {run} is not here. Name its tools, as when the call was made: "
         "--python MODULE:NAME, --config FILE, or the settings contracts and tools_file.",

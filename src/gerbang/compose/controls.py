@@ -4,6 +4,7 @@ import asyncio
 import logging
 from typing import Any
 
+from gerbang.compose.cancelling import Cancelling
 from gerbang.compose.erasure import Pruned, erase_run, prune
 from gerbang.compose.people import People
 from gerbang.compose.recovery import Recovered, Recovery
@@ -15,7 +16,7 @@ from gerbang.runtime.gate import Gate
 from gerbang.runtime.leases import Leases
 from gerbang.runtime.switches import Switches
 from gerbang.values import LOCAL, Principal
-from gerbang.values.record import ApprovalRow, Kill
+from gerbang.values.record import ApprovalRow, Kill, RunRow
 
 _LOG = logging.getLogger("gerbang.gateway")
 
@@ -101,8 +102,27 @@ class Controls:
         is left as it is and named `running` in the answer: `Agent.resume` goes on with it. What somebody
         still works on is left alone, and not in the answer.
         """
-        recovery = Recovery(self.gate, self.store, self.clock, self.leases, self._toolbox)
-        return await recovery.all(limit)
+        return await self._recovery().all(limit)
+
+    async def cancel_run(
+        self, run_id: str, *, by: Principal, reason: str = "", wait_s: float = 10.0
+    ) -> RunRow:
+        """End a run, whichever process drives it, and return it as it is then.
+
+        The process that drives it hears of the request within a second, and sends no call and keeps no
+        answer after it is on record; the run ends as `cancelled`, each of its calls with a record. A run that
+        nobody drives ends at once. A call that has been sent ends as it ends: one of a run that consists of
+        it alone is not interrupted. Of a run that a caller drives call by call every further call is refused.
+
+        The run that is returned is still `running` when that took longer than `wait_s` seconds; the request
+        stands. One that is over is returned as it is. Raises UsageError when there is no such run of
+        `by.tenant`, and StoreError.
+        """
+        cancelling = Cancelling(self.store, self.clock, self.leases, self._recovery())
+        return await cancelling.cancel(run_id, by, str(reason)[:500], wait_s)
+
+    def _recovery(self) -> Recovery:
+        return Recovery(self.gate, self.store, self.clock, self.leases, self._toolbox)
 
     def kill(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
         """Turn a kill switch on: `all`, `tool:NAME`, `group:NAME` or `tenant:NAME`. It beats every policy.

@@ -15,7 +15,7 @@ from gerbang.runtime.stored import stored_error
 from gerbang.runtime.writing import write
 from gerbang.values import Principal
 from gerbang.values.principal import is_name
-from gerbang.values.record import ERASED, Batch, Erase, RunRow, RunState
+from gerbang.values.record import ERASED, RUN_SWITCH, Batch, Erase, RunRow, RunState
 from gerbang.values.text import clean_text
 
 DAY_S: Final = 86_400.0
@@ -95,6 +95,7 @@ async def _erase(store: Store, clock: Clock, row: RunRow, by: Principal, reason:
         Batch(
             events=[event("run.erased", row.run_id, body)],
             erases=(Erase(row.run_id, stored_error(refusals.erased())),),
+            revives=(RUN_SWITCH + row.run_id,),
         ),
     )
     return f"{row.run_id}/{done.seq}"

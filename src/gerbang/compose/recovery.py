@@ -1,5 +1,7 @@
 """Runs that were cut off: found by their leases, and ended or left to whoever can go on with them."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -56,14 +58,7 @@ class Recovery:
 
     async def _one(self, run: RunRow) -> Recovered | None:
         """End the run of a single call; None when somebody is still at work on it."""
-        session = RunSession(
-            run_id=run.run_id,
-            principal=Principal(run.user, run.tenant),
-            catalogue=self._toolbox.catalogue,
-            memory=RunMemory(Budget()),
-            profile=profile_named("gateway"),
-            lang="en",
-        )
+        session = self.session(run)
         if not self._store.immediate and not await self._leases.take(session):
             return None
         try:
@@ -74,25 +69,29 @@ class Recovery:
         finally:
             await self._leases.let_go(session)
 
+    def session(self, run: RunRow) -> RunSession:
+        """Return what a run is ended under."""
+        return RunSession(
+            run_id=run.run_id,
+            principal=Principal(run.user, run.tenant),
+            catalogue=self._toolbox.catalogue,
+            memory=RunMemory(Budget(), run.salt),
+            profile=profile_named("gateway"),
+            lang="en",
+        )
+
     async def _settle(self, session: RunSession, run: RunRow) -> Recovered | None:
         calls = await self._store.open_calls(run.run_id)
-        for row in calls:
-            if row.state == CallState.DISPATCHED and await self._is_running(row):
-                return None
+        if await self.at_work(calls):
+            return None
         batch, state = Batch(), RunState.CANCELLED
         for row in calls:
             if row.state == CallState.PLANNED and await self._waits(row):
                 state = RunState.PENDING_APPROVAL
             elif row.state != CallState.UNCERTAIN:
                 self._close(session, row, batch)
-        batch.lease = session.lease
-        if batch.calls and not (await write(self._store, batch)).written:
+        if not await self._written(session, batch, calls):
             return None
-        for row in calls:
-            if row.state in (CallState.DISPATCHED, CallState.UNCERTAIN):
-                entry = self._toolbox.catalogue.find(row.tool)
-                unsure = Result("error", row.tool, row.run_id, row.step_id, row.call_id)
-                await self._gate.lost.look(session, row, entry, unsure, "RECOVERED")
         # last: whoever finds out can die on the way, and a run that is over is not looked at again
         ended = replace(run, state=state, updated_at=self._clock.now())
         if not (await write(self._store, Batch(runs=[ended], lease=session.lease))).written:
@@ -100,6 +99,33 @@ class Recovery:
         after = [await self._store.call(row.key) for row in calls]
         named = tuple((row.tool, row.state) for row in after if row is not None)
         return Recovered(run.run_id, state, named)
+
+    async def close_sent(self, session: RunSession, calls: Sequence[CallRow]) -> bool:
+        """End calls that were sent and that nobody waits for any more. False: somebody else saw to them."""
+        batch = Batch()
+        for row in calls:
+            if row.state == CallState.DISPATCHED:
+                self._close(session, row, batch)
+        return await self._written(session, batch, calls)
+
+    async def _written(self, session: RunSession, batch: Batch, calls: Sequence[CallRow]) -> bool:
+        """Write how calls ended, then ask about those whose fate nobody knows."""
+        batch.lease = session.lease
+        if batch.calls and not (await write(self._store, batch)).written:
+            return False
+        for row in calls:
+            if row.state in (CallState.DISPATCHED, CallState.UNCERTAIN):
+                entry = self._toolbox.catalogue.find(row.tool)
+                unsure = Result("error", row.tool, row.run_id, row.step_id, row.call_id)
+                await self._gate.lost.look(session, row, entry, unsure, "RECOVERED")
+        return True
+
+    async def at_work(self, calls: Sequence[CallRow]) -> bool:
+        """Tell whether somebody may still be at work on one of the calls."""
+        for row in calls:
+            if row.state == CallState.DISPATCHED and await self._is_running(row):
+                return True
+        return False
 
     async def _is_running(self, row: CallRow) -> bool:
         entry = self._toolbox.catalogue.find(row.tool)

@@ -150,6 +150,16 @@ class RunErased(Struct, frozen=True, gc=False):
     at: float
 
 
+class CancelAsked(Struct, frozen=True, gc=False):
+    """Somebody asked for the end of a run."""
+
+    run_id: str
+    by: str
+    tenant: str
+    reason: str
+    at: float
+
+
 class RunFinished(Struct, frozen=True, gc=False):
     """A run ended."""
 

@@ -101,6 +101,8 @@ class Dispatch:
                 return Stopped(taken=committed.taken)
             if committed.fenced:
                 raise TakenOver
+            if committed.stopped == session.switch:
+                session.ask_to_end()
             return Stopped(refusals.not_committed(committed))
         began = clock.monotonic()
         doubt = [] if over is None else [row.attempt]  # attempts before this one whose fate nobody knows

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -44,7 +45,8 @@ from gerbang.runtime.run_settings import RunSettings
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.telling import told
 from gerbang.runtime.tokens import over_tokens, spend_tokens
-from gerbang.runtime.writing import TakenOver
+from gerbang.runtime.withdrawing import withdraw_open
+from gerbang.runtime.writing import CalledOff, TakenOver
 from gerbang.values import Message, Proposal, Result, ToolCall
 from gerbang.values.canonical import copied
 from gerbang.values.model import ModelRequest
@@ -135,16 +137,21 @@ class RunDriver:
     async def _loop(self, first: LoopEvent) -> RunResult:
         state = LoopState(max_steps=self._settings.max_steps, count=self._session.profile.count)
         state, command = advance(state, first)
+        session, stopping = self._session, self._leases.stopping
         try:
             async with asyncio.timeout(self._settings.deadline_s) as limit:
-                self._session.out_of_time = limit.expired
+                session.out_of_time = limit.expired
+                stopping.drive(session, partial(_end_now, limit))
                 while type(command) is not Finish:
                     if type(command) is AskModel:
                         state, command = advance(state, await self._ask(command, state))
                     else:
                         state, command = advance(state, await self._call(state))
-        except TimeoutError:
-            state, command = advance(state, Stopped(RunState.BUDGET))
+                    if session.stopping and type(command) is not Finish:
+                        raise CalledOff
+        except (TimeoutError, CalledOff):
+            ending = RunState.CANCELLED if session.stopping else RunState.BUDGET
+            state, command = advance(state, Stopped(ending))
         except TakenOver:
             return self._left(state)
         except asyncio.CancelledError:
@@ -152,6 +159,8 @@ class RunDriver:
             assert isinstance(command, Finish)  # noqa: S101 - Stopped always finishes
             await asyncio.shield(self._finish(command.state, state))
             raise
+        finally:
+            stopping.leave(session)
         assert isinstance(command, Finish)  # noqa: S101 - the loop ends with it
         return await self._finish(command.state, state)
 
@@ -296,6 +305,9 @@ class RunDriver:
         batch = session.batch()
         if run_state in _LEAVES_OPEN:
             self._results += self._record.close_open(batch, self._proposals, _LEAVES_OPEN[run_state])
+            self._proposals = []
+        if run_state in (RunState.CANCELLED, RunState.BUDGET):
+            await withdraw_open(self._store, self._clock, session, "the run was cancelled")
         if run_state == RunState.COMPLETED and nothing_allowed(self._content, self._results):
             run_state = RunState.DENIED
         calls: tuple[ToolCall, ...] = ()
@@ -311,7 +323,10 @@ class RunDriver:
             writes_prose=self._model.writes_prose,
             brought=self._brought,
         )
-        written = await self._record.finish(run_state, text, state.answers, len(self._results), batch)
+        try:
+            written = await self._record.finish(run_state, text, state.answers, len(self._results), batch)
+        except CalledOff:
+            return await self._finish(RunState.CANCELLED, state)
         return self._result(text, run_state, state, calls) if written else self._left(state)
 
     def _left(self, state: LoopState) -> RunResult:
@@ -335,6 +350,12 @@ class RunDriver:
             client_calls=calls,
             finish_reason="stop" if self._answer is None else self._answer.finish_reason,
         )
+
+
+def _end_now(limit: asyncio.Timeout) -> None:
+    """Have what a run waits for cancelled and recorded, by the way that ends it at its deadline."""
+    if not limit.expired():
+        limit.reschedule(asyncio.get_running_loop().time())
 
 
 def _kept(result: Result) -> KeptResult:

@@ -13,6 +13,7 @@ from typing import Final
 from gerbang.errors import StoreError
 from gerbang.ports import Clock, Store
 from gerbang.runtime.session import RunSession
+from gerbang.runtime.stopping import Stopping
 from gerbang.values.record import Hold, Lease
 
 TTL_S: Final = 30.0
@@ -22,7 +23,10 @@ _BEAT_S: Final = 5.0
 
 
 class Leases:
-    """The leases that this process holds. A store that no other process can open needs none."""
+    """The leases that this process holds. A store that no other process can open needs none.
+
+    `stopping` tells those who drive that somebody asks for the run's end.
+    """
 
     def __init__(self, store: Store, clock: Clock, ttl_s: float = TTL_S) -> None:
         self._store = store
@@ -33,6 +37,7 @@ class Leases:
         self._held: dict[str, tuple[Lease, RunSession]] = {}
         self._alarm: asyncio.TimerHandle | None = None
         self._renewing: asyncio.Task[None] | None = None
+        self.stopping = Stopping(store)
 
     def hold(self, run_id: str) -> Hold | None:
         """Return what takes a new run's lease along in the run's first commit."""
@@ -122,6 +127,7 @@ class Leases:
     async def aclose(self) -> None:
         """Stop renewing, and give back what is still held."""
         held, self._held = list(self._held.values()), {}
+        await self.stopping.aclose()
         self._quiet()
         if self._renewing is not None:
             await asyncio.wait([self._renewing])

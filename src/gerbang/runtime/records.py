@@ -97,7 +97,7 @@ class Records:
             batch.calls.append(row)
         if verdict is not None:
             verdict.use(batch, at)
-        batch.stops = (*ticket.plan.stops, session.stop)
+        batch.stops = (*ticket.plan.stops, session.stop, session.switch)
         batch.lease = session.lease
         if ticket.plan.limits or ticket.plan.rate is not None:
             batch.takes, batch.spends = draws(ticket.plan, session.principal, session.run_id)
@@ -164,7 +164,7 @@ class Records:
         batch = Batch(
             calls=[again],
             events=[intent("call.retried", session, ticket, again, None, self._process)],
-            stops=(*ticket.plan.stops, session.stop),
+            stops=(*ticket.plan.stops, session.stop, session.switch),
             lease=session.lease,
         )
         committed = await write(self._store, batch)

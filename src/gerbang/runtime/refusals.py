@@ -10,7 +10,7 @@ from gerbang.audit.redact import redact
 from gerbang.limits import MAX_CALLS_PER_ANSWER, MAX_CODE_TEXT, MAX_TOOL_WORDS
 from gerbang.parse.faults import why_of
 from gerbang.values import CallError, Decision
-from gerbang.values.record import FREE_STATES, ApprovalRow, CallState, Committed, Limited
+from gerbang.values.record import FREE_STATES, RUN_SWITCH, ApprovalRow, CallState, Committed, Limited
 from gerbang.values.sentences import said
 from gerbang.values.sentences_en import ERRORS
 
@@ -158,7 +158,7 @@ def key_needed(tool: str) -> CallError:
 def not_committed(committed: Committed) -> CallError:
     """Return the error for an intent that could not go on record: nothing has run."""
     if committed.stopped is not None:
-        return killed()
+        return not_sent() if committed.stopped.startswith(RUN_SWITCH) else killed()
     if committed.limited is not None:
         return limited(committed.limited)
     if committed.stale is not None:

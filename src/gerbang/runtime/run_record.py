@@ -1,6 +1,7 @@
 """The records of one run: its start, its answers, its end, written under its lease."""
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 from msgspec.structs import replace
 
@@ -20,7 +21,7 @@ from gerbang.runtime.leases import Leases
 from gerbang.runtime.reading import Answer
 from gerbang.runtime.resuming import Progress
 from gerbang.runtime.session import RunSession
-from gerbang.runtime.writing import TakenOver, write
+from gerbang.runtime.writing import CalledOff, TakenOver, write
 from gerbang.values import CallError, Proposal, Result
 from gerbang.values.message import Message
 from gerbang.values.record import AnswerRow, Batch, CallState, RunRow, RunState
@@ -88,11 +89,16 @@ class RunRecord:
         session.carry = batch
 
     async def write(self, batch: Batch) -> None:
-        """Commit a batch of the run. Raises TakenOver when another process drives it by now."""
+        """Commit a batch of the run. Raises TakenOver when another process drives it by now, CalledOff when
+        it was asked to end: what was to be written goes along with its end.
+        """
         session, asked = self._session, self._clock.monotonic()
         if batch.hold is None:
             batch.lease = session.lease
+        batch.stops = (session.switch,)
         committed = await write(self._store, batch)
+        if committed.stopped is not None:
+            self._call_off(batch)
         if not committed.written:
             raise TakenOver
         if committed.held is not None:
@@ -150,7 +156,10 @@ class RunRecord:
         batch.answers.append(AnswerRow(self._session.run_id, step, encoded(KeptEnd(kept))))
 
     async def finish(self, state: RunState, text: str, steps: int, calls: int, batch: Batch) -> bool:
-        """Write the run's end, with what `batch` brings. False: it is another process's to end."""
+        """Write the run's end, with what `batch` brings. False: it is another process's to end.
+
+        Raises CalledOff when it was asked to end before it came to this end; it ends as cancelled then.
+        """
         session, now = self._session, self._clock.now()
         self._row = replace(self._row, state=state, updated_at=now, answer=text, steps=steps)
         batch.runs.append(self._row)
@@ -160,9 +169,24 @@ class RunRecord:
         batch.lease = session.lease
         if session.lease is not None:
             batch.hold = self._leases.giving_back(session.run_id)
+        if state == RunState.CANCELLED:
+            batch.revives = (session.switch,)
+        elif state != RunState.PENDING_APPROVAL:  # that one is ended by whoever asked
+            batch.stops = (session.switch,)
         committed = await write(self._store, batch)
+        if committed.stopped is not None:
+            batch.runs.pop()
+            batch.events.pop()
+            self._call_off(batch)
         self._leases.forget(session)
         return committed.written
+
+    def _call_off(self, batch: Batch) -> NoReturn:
+        session = self._session
+        batch.stops, batch.hold = (), None
+        session.carry = batch
+        session.ask_to_end()
+        raise CalledOff
 
     def close_open(self, batch: Batch, proposals: Sequence[Proposal], error: CallError) -> list[Result]:
         """Give every proposal that a run leaves open its record, and return all their results."""

@@ -15,7 +15,7 @@ from gerbang.policy.history import History
 from gerbang.taint.provenance import Provenance
 from gerbang.values import Principal, Result
 from gerbang.values.limit import Limit
-from gerbang.values.record import Batch, CallRow, Message, RunRow
+from gerbang.values.record import RUN_SWITCH, Batch, CallRow, Message, RunRow
 
 _SEEN: Final = 200
 
@@ -79,9 +79,10 @@ class RunSession:
     durable before the next effect; they travel in the same commit. `closing` is the row of a run that
     consists of one call and ends with it; `nameless` tells that its caller named none. `ended` are the
     results of the answer's calls, by call id, as soon as they are recorded. `emit` receives agent events.
-    `roles` and `scopes` are the actor's, sorted for the record; `stop` is the tenant's kill switch, `lease`
-    the run and the fencing number under which it is driven (None: nobody else could), `lease_until` the
-    monotonic time from which on nothing may be sent under it, `renew` what asks the store for more of it.
+    `roles` and `scopes` are the actor's, sorted for the record; `stop` is the tenant's kill switch, `switch`
+    the one that ends the run, `stopping` tells that it was seen to be on. `lease` is the run and the fencing
+    number under which it is driven (None: nobody else could), `lease_until` the monotonic time from which on
+    nothing may be sent under it, `renew` what asks the store for more of it.
     `out_of_time` tells, while the run is being cancelled, whether that is because its time is up.
     `closed` are the calls of the answer that had their record, and no row, before a crash: an error code
     each, none for a stored result that was given again. `standing` are the rows of its calls that had no end
@@ -113,6 +114,8 @@ class RunSession:
         "scopes",
         "standing",
         "stop",
+        "stopping",
+        "switch",
         "texts",
         "token_limits",
         "watched",
@@ -147,6 +150,8 @@ class RunSession:
         self.scopes = tuple(sorted(principal.scopes)) if principal.scopes else ()
         self.token_limits: tuple[Limit, ...] = ()
         self.stop = f"tenant:{principal.tenant}"
+        self.switch = RUN_SWITCH + run_id
+        self.stopping = False
         self.lease: tuple[str, int] | None = None
         self.lease_until = float("inf")
         self.renew: Callable[[], Awaitable[bool]] | None = None
@@ -158,6 +163,10 @@ class RunSession:
         self.nameless = False
         self.out_of_time: Callable[[], bool] = _never
         self.ended: dict[str, Result] = {}
+
+    def ask_to_end(self) -> None:
+        """Note that the run is to end because somebody asked for that."""
+        self.stopping, self.out_of_time = True, _never
 
     def batch(self) -> Batch:
         """Return the batch that waits for the next commit, or a new one. The caller must commit it."""

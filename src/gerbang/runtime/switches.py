@@ -14,7 +14,7 @@ from gerbang.runtime.stops import Stops
 from gerbang.runtime.writing import write
 from gerbang.values import Principal
 from gerbang.values.principal import MAX_NAME
-from gerbang.values.record import Batch, Kill
+from gerbang.values.record import RUN_SWITCH, Batch, Kill
 from gerbang.values.text import clean_text
 
 _TARGET: Final = re.compile(rf"all|(?:tool|group):[^\x00-\x1f]{{1,500}}|tenant:(?s:.){{1,{MAX_NAME}}}")
@@ -65,7 +65,7 @@ class Switches:
         """Learn what the store says when the turns that are under way are on record, and return it."""
         if self._writing:
             await asyncio.wait(self._writing)
-        kills = await self._store.kills()
+        kills = [kill for kill in await self._store.kills() if not kill.target.startswith(RUN_SWITCH)]
         self._stops.on = self._stops.here.union(kill.target for kill in kills)
         return kills
 

@@ -25,6 +25,10 @@ class TakenOver(Exception):
         self.row = row
 
 
+class CalledOff(Exception):
+    """The run was asked to end: nothing was written, and it ends as cancelled."""
+
+
 async def write(store: Store, batch: Batch) -> Committed:
     """Commit the batch. Raises StoreError, and CancelledError only after the batch is on disk.
 

@@ -126,7 +126,8 @@ def of_result(result: Result, whole: dict[str, Any]) -> Problem:
     """Return the problem of a call that ended in an error; `whole`, its JSON form, becomes its `result`."""
     error = result.error
     assert error is not None  # noqa: S101 - asked only for results that have one
-    status = STATUS_OF.get(error.error_type, 500)
+    ended = error.error_code == "RUN_CANCELLED"  # for good: nobody should ask again
+    status = 409 if ended else STATUS_OF.get(error.error_type, 500)
     headers: tuple[tuple[str, str], ...] = ()
     if isinstance(error.retry_after_ms, int):
         headers = (("retry-after", str(max(1, -(-error.retry_after_ms // 1000)))),)

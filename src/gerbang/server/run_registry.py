@@ -246,6 +246,8 @@ async def _tell(
         elif kind is ReasoningSeen:
             live.say_text("reasoning_delta", event.text)
         elif kind is Finished:
+            if event.result.status == "cancelled":  # whoever asked for that needs no words about it
+                return "cancelled", ""
             if not streamed and event.result.answer.strip():  # a closing text that the runtime wrote itself
                 live.say("assistant_delta", text=event.result.answer)
             return event.result.status, event.result.answer

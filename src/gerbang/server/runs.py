@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gerbang.errors import UsageError
+from gerbang.server.cancelling import cancel_run
 from gerbang.server.live import LiveRun
 from gerbang.server.operation import (
     SHORT,
@@ -134,22 +135,15 @@ async def followed(exchange: Exchange) -> EventStream:
 
 
 async def cancelled(exchange: Exchange) -> Reply:
-    """Cancel a run and tell how it ended. A run that has ended stays as it is."""
-    run_id, tenant = exchange.path[0], exchange.caller.principal.tenant
-    live = exchange.service.runs.find(run_id, tenant)
-    if live is not None:
-        await exchange.service.runs.cancel(live)
-    row = await own_run(exchange.service.store, run_id, tenant)
-    if row is None and live is None:
-        raise not_found("run of that id")
+    """Cancel a run, whichever process drives it, and tell how it ended. One that has ended stays as it is."""
+    run_id, who = exchange.path[0], exchange.caller.principal
+    row = await cancel_run(exchange.service, run_id, who)
     if row is None:
-        assert live is not None  # noqa: S101 - one of them is there
-        return json_reply(_of_live(live))
-    if live is None and row.state in WORKING:
-        raise problem(
-            409, "conflict", "NOT_HERE", "This process does not drive that run.", "Ask the one that does."
-        )
-    return json_reply(run_view(row, _is_live(exchange, run_id)))
+        live = exchange.service.runs.find(run_id, who.tenant)
+        if live is None:
+            raise not_found("run of that id")
+        return json_reply(_of_live(live))  # it ended before its first record
+    return json_reply(run_view(row, _is_live(exchange, run_id)), 202 if row.state in WORKING else 200)
 
 
 async def resumed(exchange: Exchange) -> Reply:
@@ -296,8 +290,13 @@ GROUP: Final = RouteGroup(
             "runs",
             "Cancel a run",
             right="runs",
-            answers=(Answer(200, "How the run ended", RunView, _EXAMPLE),),
-            problems=(*_COMMON, 404, 409, 413),
+            about="The process that drives it hears of it within a second. A run that nobody drives, or that "
+            "waits for a person, ends at once. Of a run of your own calls every further call is refused.",
+            answers=(
+                Answer(200, "How the run ended", RunView, _EXAMPLE),
+                Answer(202, "It has not ended within ten seconds; the request stands", RunView, _EXAMPLE),
+            ),
+            problems=(*_COMMON, 404, 413),
         ),
         Operation(
             "POST",

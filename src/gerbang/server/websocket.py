@@ -18,6 +18,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from gerbang.server.app_scope import caller_of, service_of
+from gerbang.server.cancelling import cancel_run
 from gerbang.server.identity import Caller
 from gerbang.server.live import Behind, LiveRun, Note
 from gerbang.server.operation import RouteGroup
@@ -202,11 +203,13 @@ class Connection:
             for live in list(self._own.values()):
                 self._spawn(self._service.runs.cancel(live))
             return
-        found = self._service.runs.find(message.run_id, self._caller.principal.tenant)
-        if found is None:
-            await self._error("NOT_FOUND", "There is no such run here.")
-            return
-        self._spawn(self._service.runs.cancel(found))
+        self._spawn(self._cancel_one(message.run_id))
+
+    async def _cancel_one(self, run_id: str) -> None:
+        who = self._caller.principal
+        known = self._service.runs.find(run_id, who.tenant) is not None
+        if await cancel_run(self._service, run_id, who) is None and not known:
+            await self._error("NOT_FOUND", "There is no such run.")
 
     async def _resume(self, message: Resume) -> None:
         tenant = self._caller.principal.tenant

@@ -226,6 +226,10 @@ class Kill(Struct, frozen=True, gc=False):
     at: float
 
 
+RUN_SWITCH = "run:"
+"""Begins the name of the switch that ends a run; the run's id follows. Nobody turns it as a kill switch."""
+
+
 class Pin(Struct, frozen=True, gc=False):
     """The digest under which somebody approved a definition (a tool's contract, a policy). `at` seconds."""
 

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
+from gerbang.server.cancelling import cancel_run
 from gerbang.server.console import pages
 from gerbang.server.console.cards import LONG, contract_of, hidden_of, is_long
 from gerbang.server.console.events import CallView, Line, calls_of, line_of
@@ -70,12 +71,9 @@ async def followed(visit: Visit) -> Reply:
 
 
 async def cancel(visit: Visit) -> Reply:
-    """Cancel a run that this process drives."""
+    """Cancel a run, whichever process drives it. One that is over stays as it is."""
     run = await own(visit, visit.form.get("id", ""))
-    live = visit.service.runs.find(run.run_id, visit.tenant)
-    if live is None or live.over:
-        raise problem(409, "conflict", "NOT_HERE", visit.said("not_here"))
-    await visit.service.runs.cancel(live)
+    await cancel_run(visit.service, run.run_id, visit.who)
     return pages.moved(address(run.run_id))
 
 

@@ -196,10 +196,6 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "run_waits": ("The run waits for a decision.", "Proses menunggu keputusan."),
     "cancel": ("Cancel the run", "Batalkan proses"),
     "resume": ("Resume the run", "Lanjutkan proses"),
-    "not_here": (
-        "This process does not drive that run, or it is over.",
-        "Layanan ini tidak menjalankan proses itu, atau proses sudah selesai.",
-    ),
     "not_waiting": (
         "The run is {state}: there is nothing to resume.",
         "Proses ini {state}: tidak ada yang dapat dilanjutkan.",
