@@ -3,10 +3,12 @@
 import asyncio
 import json
 import re
+import socket
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import pytest
 
 from gerbang.server.groups import default_groups
 from gerbang.server.openapi import document
@@ -95,6 +97,44 @@ def test_swagger_ui_is_served_from_shipped_files(plain: Server) -> None:
 def figure(text: str, name: str) -> float:
     found = re.search(rf"^{re.escape(name)} ([0-9.e+-]+)$", text, re.MULTILINE)
     return float(found[1]) if found else 0.0
+
+
+WAYS_IN = [
+    ("/", 303, "/console"),
+    ("/console/", 308, "/console"),
+    ("/console/?lang=id", 308, "/console?lang=id"),
+    ("/console//", 308, "/console"),
+    ("/docs/", 308, "/docs"),
+    ("/healthz/", 308, "/healthz"),
+    ("/v1/runs/a%0d%0ab%2F/", 308, "/v1/runs/a%0d%0ab%2F"),
+    ("//example.org/", 404, None),
+    ("//example.org/console/", 404, None),
+    ("//", 404, None),
+    ("/no/such/page/", 404, None),
+]
+"""A path, and where it leads."""
+
+
+@pytest.mark.parametrize(("path", "status", "where"), WAYS_IN)
+def test_an_address_that_is_nearly_right_leads_on(
+    plain: Server, path: str, status: int, where: str | None
+) -> None:
+    """As a browser sends it, not tidied by a client; from another host or another site it leads nowhere."""
+    own = f"127.0.0.1:{plain.port}"
+    for host, origin, wanted in (
+        (own, "", status),
+        ("evil.example", "", 421),
+        (own, "http://evil.example", 403),
+    ):
+        head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
+        head += f"Origin: {origin}\r\n" if origin else ""
+        with socket.create_connection(("127.0.0.1", plain.port), 20) as connection:
+            connection.sendall(f"{head}\r\n".encode())
+            answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+        lines = answer.partition(b"\r\n\r\n")[0].decode().split("\r\n")
+        assert int(lines[0].split()[1]) == wanted, (path, host, origin)
+        told = [line[10:] for line in lines if line.lower().startswith("location: ")]
+        assert told == ([where] if where is not None and wanted == status else [])
 
 
 def test_figures_count_what_the_record_holds() -> None:

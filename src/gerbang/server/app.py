@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from starlette.routing import Router
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gerbang.errors import GerbangError
 from gerbang.server import cors, problems
@@ -15,7 +15,7 @@ from gerbang.server.app_scope import CALLER, SERVICE
 from gerbang.server.guard import Guard, read_body
 from gerbang.server.operation import Exchange, Operation, RouteGroup, Routes
 from gerbang.server.problems import Problem, problem
-from gerbang.server.replies import problem_reply
+from gerbang.server.replies import Reply, problem_reply
 from gerbang.server.service import Service
 
 _LOG: Final = logging.getLogger("gerbang.server")
@@ -90,7 +90,7 @@ class Application:
         origin = self._guard.check(scope, headers)
         found = self._routes.find(scope["path"])
         if found is None:
-            await self._other(scope, receive, send, headers)
+            await (self._unslashed(scope) or self._other)(scope, receive, send)
             return
         methods, names = found
         if origin is not None and not next(iter(methods.values())).hidden:  # pages of ours are no API
@@ -110,12 +110,20 @@ class Application:
         reply = await operation.handler(Exchange(self.service, scope, headers, caller, body, names))
         await reply(scope, receive, send)
 
-    async def _other(
-        self, scope: Scope, receive: Receive, send: "_Answering", headers: dict[bytes, bytes]
-    ) -> None:
+    def _unslashed(self, scope: Scope) -> ASGIApp | None:
+        """Return the way to a page that is asked for with a slash too many at its end, if there is one."""
+        path = scope["path"].rstrip("/")
+        if scope["method"] not in ("GET", "HEAD") or path == scope["path"] or self._routes.find(path) is None:
+            return None
+        raw: bytes = scope["raw_path"].rstrip(b"/")
+        query: bytes = scope["query_string"]
+        where = raw + b"?" + query if query else raw
+        return Reply(b"", 308, b"text/plain; charset=utf-8", ((b"location", where),))
+
+    async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on to the routes of the groups; what they do not know does not exist."""
         scope[SERVICE] = self.service
-        scope[CALLER] = await self._guard.known(headers)
+        scope[CALLER] = await self._guard.known(dict(scope["headers"]))
         handles = any(route.matches(scope)[0].value for route in self._further.routes)
         if not handles:
             raise problems.not_found("such page")

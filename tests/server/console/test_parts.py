@@ -1,5 +1,6 @@
 """The parts that pages are made of: where values came from, differences, charts, texts, sessions."""
 
+import asyncio
 import json
 import re
 import string
@@ -8,9 +9,11 @@ from typing import Any
 
 import pytest
 
+import gerbang as g
 import gerbang.server.console as console
 from gerbang.server.console.charts import bars, figure
 from gerbang.server.console.differences import difference
+from gerbang.server.console.ended import EndedSessions
 from gerbang.server.console.origins import Origins, Source, source_text
 from gerbang.server.console.pages import editable, shown
 from gerbang.server.console.session import Session, Sessions, caller_of, cookies
@@ -185,9 +188,26 @@ def test_sessions_end_and_are_of_one_store() -> None:
     assert sessions.token(session) != sessions.token(other)
     assert sessions.is_token(session, sessions.token(session))
     assert not sessions.is_token(session, sessions.token(other))
-    sessions.end(session, 1_000.0)
-    assert sessions.read(written, 1_000.0) is None
-    assert sessions.read(sessions.text(other), 1_000.0) == other
+
+
+def test_who_signs_out_is_out_in_every_process(url: str) -> None:
+    """Each process asks for what is new, across the pages of one day and from day to day."""
+
+    async def main() -> None:
+        sessions, many = Sessions(SECRET), 2_100
+        made = [sessions.begin("abc", 1_000.0) for _ in range(many)]
+        later = sessions.begin("abc", 90_000.0)
+        async with g.Gateway(store=url) as gate:
+            here, there = EndedSessions(gate.store), EndedSessions(gate.store)
+            assert not await there.has(made[0], 1_000.0)
+            await asyncio.gather(*(here.add(one, 1_000.0) for one in made[:-1]))
+            for ended in (here, there):
+                assert [await ended.has(one, 1_001.0) for one in made] == [True] * (many - 1) + [False]
+            await here.add(later, 90_000.0)
+            assert await there.has(later, 90_000.0)
+            assert await there.has(made[0], 1_001.0)
+
+    asyncio.run(main())
 
 
 def test_a_session_stands_for_its_key_as_it_is_now(tmp_path: Path) -> None:

@@ -170,6 +170,24 @@ def test_keys_open_the_console_and_revoking_one_closes_it(tmp_path: Path) -> Non
         asyncio.run(main(server))
 
 
+def test_signing_out_holds_at_every_server_of_the_store(tmp_path: Path) -> None:
+    ana = key(tmp_path, *RIGHTS)
+    shared = ("--model", "none", "--store", f"sqlite:{tmp_path / 'store.db'}")
+
+    async def main(one: Server, two: Server) -> None:
+        async with visitor(one, ana) as at, visitor(two) as copied:
+            (value,) = [item.value for item in at.session.cookie_jar if item.key == "gerbang_console"]
+            cookie = f"gerbang_console={value}"
+            assert (await copied.get("/console/runs", Cookie=cookie))[0] == 200
+            await at.post("/console/logout", {"csrf": await at.token()})
+            assert (await copied.get("/console/runs", Cookie=cookie))[0] == 303
+        async with visitor(two, ana) as at:  # signing in again begins another one
+            assert (await at.get("/console/runs"))[0] == 200
+
+    with started(*shared, folder=tmp_path) as one, started(*shared, folder=tmp_path) as two:
+        asyncio.run(main(one, two))
+
+
 def test_over_tls_cookies_are_for_tls_only(tmp_path: Path) -> None:
     cert, own = certificate(tmp_path)
     ana = key(tmp_path, *RIGHTS)

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from gerbang.errors import GerbangError
 from gerbang.server import problems
 from gerbang.server.console import approvals, audit, figures, login, pages, policy, runs, switches, tools
+from gerbang.server.console.ended import EndedSessions
 from gerbang.server.console.session import COOKIE, Sessions, caller_of, cookies, set_cookie
 from gerbang.server.console.texts import LANGS
 from gerbang.server.console.visit import KEYS, Page, Visit, lang_of, preferred, read_form
@@ -38,7 +39,13 @@ def group(made: Sequence[Page] = PAGES) -> RouteGroup:
         for page in made
     ]
     operations.append(Operation("GET", "/console/assets/{name}", _asset, "console", "Files", hidden=True))
+    operations.append(Operation("GET", "/", _front, "console", "The way in", hidden=True))
     return RouteGroup("console", "", tuple(operations))
+
+
+async def _front(_: Exchange) -> Reply:
+    """Send who types the server's address only to the pages that are for people."""
+    return pages.moved("/console")
 
 
 async def _asset(exchange: Exchange) -> Reply:
@@ -53,6 +60,7 @@ class _Console:
 
     def __init__(self) -> None:
         self._sessions: Sessions | None = None
+        self._ended: EndedSessions
 
     def handler(self, page: Page) -> Handler:
         """Return the handler of a page."""
@@ -74,16 +82,19 @@ class _Console:
 
     async def _visit(self, exchange: Exchange) -> Visit:
         if self._sessions is None:
+            self._ended = EndedSessions(exchange.service.store)
             self._sessions = Sessions(await exchange.service.store.secret_key())
-        sent = cookies(exchange.header(b"cookie"))
-        session = self._sessions.read(sent.get(COOKIE, ""), time.time())
+        sent, now = cookies(exchange.header(b"cookie")), time.time()
+        session = self._sessions.read(sent.get(COOKIE, ""), now)
+        if session is not None and session.key_id and await self._ended.has(session, now):
+            session = None
         caller = caller_of(session, exchange.service.authenticator)
         chosen = sent.get(_LANG, "")
         try:
             lang = lang_of(chosen)
         except ValueError:
             lang = preferred(exchange.header(b"accept-language"))
-        visit = Visit(exchange, self._sessions, session, caller, lang)
+        visit = Visit(exchange, self._sessions, self._ended, session, caller, lang)
         visit.keys = "off" if sent.get(_KEYS) == "off" else "on"
         return visit
 

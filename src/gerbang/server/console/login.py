@@ -46,18 +46,16 @@ async def sign_in(visit: Visit) -> Reply:
     if caller is None:
         service.failed.take(address)
         return visit.page("login.html", status=401, place=place, wrong=True)
-    if visit.session is not None:
-        visit.sessions.end(visit.session, visit.now)
+    await visit.end_session()
     session = visit.sessions.begin(caller.key_id, visit.now)
     visit.cookies.append(set_cookie(COOKIE, visit.sessions.text(session), secure=visit.secure))
     return pages.moved(place)
 
 
 async def sign_out(visit: Visit) -> Reply:
-    """End the session."""
-    if visit.session is not None:
-        visit.sessions.end(visit.session, visit.now)
+    """End the session, in every process that shares the store."""
     visit.cookies.append(set_cookie(COOKIE, "", secure=visit.secure, seconds=0))
+    await visit.end_session()
     return pages.moved("/console/login")
 
 
@@ -73,7 +71,6 @@ def _own_place(place: str) -> str:
 
 PAGES: Final = (
     Page("GET", "/console", None, home),
-    Page("GET", "/console/", None, home),
     Page("GET", "/console/login", None, form),
     Page("POST", "/console/login", None, sign_in),
     Page("POST", "/console/logout", None, sign_out),

@@ -20,7 +20,6 @@ COOKIE: Final = "gerbang_console"
 PATH: Final = "/console"
 LIFETIME_S: Final = 12 * 3600
 _FORM: Final = re.compile(r"([A-Za-z0-9_-]{1,1200})\.([0-9a-f]{64})")
-_MAX_ENDED: Final = 10_000
 _LABEL: Final = b"gerbang.console.1"
 
 
@@ -38,11 +37,10 @@ _DECODER: Final = msgspec.json.Decoder(Session)
 
 
 class Sessions:
-    """Makes, reads and ends sessions. `secret` is the store's own key."""
+    """Makes and reads sessions. `secret` is the store's own key."""
 
     def __init__(self, secret: bytes) -> None:
         self._key = hmac.new(secret, _LABEL, hashlib.sha256).digest()
-        self._ended: dict[str, int] = {}
 
     def begin(self, key_id: str, now: float) -> Session:
         """Return a new session; its mark is 128 random bits."""
@@ -54,7 +52,7 @@ class Sessions:
         return f"{said.decode()}.{self._sign(b'session', said)}"
 
     def read(self, text: str, now: float) -> Session | None:
-        """Return the session of a cookie's value; None for one that is not ours, too old, or ended here."""
+        """Return the session of a cookie's value; None for one that is not ours, or too old."""
         form = _FORM.fullmatch(text)
         if form is None:
             return None
@@ -62,14 +60,7 @@ class Sessions:
         if not hmac.compare_digest(form[2], self._sign(b"session", said)):
             return None
         session = _DECODER.decode(base64.urlsafe_b64decode(said + b"=" * (-len(said) % 4)))
-        return session if now < session.until and session.mark not in self._ended else None
-
-    def end(self, session: Session, now: float) -> None:
-        """Let the session open nothing any more in this process."""
-        if len(self._ended) >= _MAX_ENDED:
-            self._ended = {mark: until for mark, until in self._ended.items() if until > now}
-        if len(self._ended) < _MAX_ENDED:
-            self._ended[session.mark] = session.until
+        return session if now < session.until else None
 
     def token(self, session: Session) -> str:
         """Return what the forms of a session carry; nobody else's page can know it."""

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from gerbang.compose.gateway import Gateway
 from gerbang.ports import Store
+from gerbang.server.console.ended import EndedSessions
 from gerbang.server.console.pages import page
 from gerbang.server.console.session import Session, Sessions
 from gerbang.server.console.texts import LANGS, text
@@ -41,6 +42,7 @@ class Visit:
         self,
         exchange: Exchange,
         sessions: Sessions,
+        ended: EndedSessions,
         session: Session | None,
         caller: Caller | None,
         lang: str,
@@ -49,6 +51,7 @@ class Visit:
         self.service = exchange.service
         self.sessions = sessions
         self.session = session
+        self.ended = ended
         self.known = caller
         self.caller = LOCAL_CALLER if caller is None else caller
         self.lang = lang
@@ -56,6 +59,11 @@ class Visit:
         self.form: dict[str, str] = {}
         self.cookies: list[str] = []
         self.now = time.time()
+
+    async def end_session(self) -> None:
+        """Have the session open nothing any more, in any process. Raises StoreError."""
+        if self.session is not None and self.session.key_id:  # without a key it opens nothing anyway
+            await self.ended.add(self.session, self.now)
 
     @property
     def who(self) -> Principal:
