@@ -200,6 +200,8 @@ class Kind:
     wrong: int = 0
     pace: float = 0.0
     """Requests a second of one client; 0: as fast as it can."""
+    kept: float = 0.0
+    """Requests a second of all its clients, as it was."""
 
 
 class Server:
@@ -299,6 +301,8 @@ async def soak(server: Server, seconds: float, warm: float) -> tuple[list[Kind],
     stop.set()
     await watching
     for kind in kinds:
+        kind.kept = len(kind.took) / took
+    for kind in kinds:
         for client in kind.clients:
             await client.close()
     await asyncio.sleep(0.5)
@@ -318,13 +322,14 @@ def report(kinds: Sequence[Kind], memory: Sequence[float], said: str) -> str:
             [
                 kind.title,
                 f"{kind.pace * len(kind.clients):.0f}",
+                f"{kind.kept:.0f}",
                 f"{len(times):,}",
                 f"{times[len(times) // 2] * 1e3:.1f} ms",
                 f"{times[int(len(times) * 0.99)] * 1e3:.1f} ms",
                 str(kind.wrong),
             ]
         )
-    head = ("half load", "a second", "requests", "p50", "p99", "wrong answers")
+    head = ("under load", "half, a second", "done, a second", "requests", "p50", "p99", "wrong answers")
     quarter = len(memory) // 4
     parts = [memory[number * quarter : (number + 1) * quarter] for number in range(4)]
     middles = [statistics.median(part) for part in parts]

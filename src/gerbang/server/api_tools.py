@@ -90,6 +90,7 @@ DEFINITION: Final[dict[str, Any]] = {
     "type": "array",
     "minItems": 1,
     "maxItems": 1000,
+    "uniqueItems": True,  # no two of one name, which a schema cannot say
     "items": {
         "type": "object",
         "required": ["name", "description", "url"],

@@ -6,7 +6,7 @@ shape and cannot be had (`n` above 1, `logprobs`, audio, the old `functions`) ar
 """
 
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -88,6 +88,13 @@ class ChatAsks(Struct, frozen=True):
 
 class Chat(Struct, frozen=True):
     """The body of a request. What stands after `metadata` is known only to be refused."""
+
+    SCHEMAS: ClassVar[dict[str, Any]] = {
+        "n": {"enum": [1, None], "default": None},
+        "logprobs": {"enum": [False, None], "default": None},
+        "modalities": {"items": {"const": "text"}, "type": ["array", "null"], "default": None},
+        **{name: {"type": "null", "default": None} for name in ("audio", "functions", "function_call")},
+    }
 
     model: str
     messages: Annotated[list[ChatMessage], Meta(min_length=1, max_length=10_000)]

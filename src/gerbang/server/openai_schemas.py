@@ -59,6 +59,12 @@ class ChatCompletion(Struct, frozen=True):
     gerbang: ChatRun
 
 
+class ChatEvent(Struct, frozen=True):
+    """One event of a stream. `data` is a chunk of the answer as JSON, at the end `[DONE]`."""
+
+    data: str
+
+
 _ABOUT: Final = {
     400: "The request cannot be read, or a parameter is wrong; `param` names it",
     401: "No valid key came with it",
@@ -104,7 +110,7 @@ EXAMPLES: Final[dict[str, Any]] = {
 }
 ANSWERS: Final = (
     Answer(200, "The answer; with `stream` as server-sent events", ChatCompletion, _EXAMPLE),
-    Answer(200, "The chunks of the answer", str, content_type="text/event-stream"),
+    Answer(200, "The chunks of the answer", ChatEvent, content_type="text/event-stream"),
     *_failures(400, 401, 403, 404, 409, 413, 429, 500, 502, 503),
 )
 _COMMON: Final = (400, 401, 403, 429, 500)
