@@ -23,7 +23,8 @@ from gerbang.adapters.stores.sqlite import SqliteStore
 from gerbang.adapters.stores.sqlite_file import open_writer
 from gerbang.adapters.stores.sqlite_group import GroupWriter
 from gerbang.ports import Store
-from gerbang.values.record import Batch, CallRow, Committed, NewEvent
+from gerbang.values.event import NewEvent
+from gerbang.values.record import Batch, CallRow, Committed
 
 RUNS = 100
 STEPS = 5

@@ -19,7 +19,8 @@ from harness import markdown, program
 
 from gerbang.adapters.stores.sqlite import SqliteStore
 from gerbang.audit.chain import verify
-from gerbang.values.record import AnswerRow, Batch, CallRow, EventRow, NewEvent, RunRow
+from gerbang.values.event import NewEvent
+from gerbang.values.record import AnswerRow, Batch, CallRow, EventRow, RunRow
 
 EVENTS_A_RUN = 100
 LONG = 100_000

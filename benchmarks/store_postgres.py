@@ -32,7 +32,8 @@ from gerbang.adapters.stores.pg_connection import Address
 from gerbang.adapters.stores.pg_session import Session
 from gerbang.adapters.stores.postgres import PostgresStore
 from gerbang.ports import Store
-from gerbang.values.record import Batch, CallRow, NewEvent
+from gerbang.values.event import NewEvent
+from gerbang.values.record import Batch, CallRow
 
 RUNS = 50
 STEPS = 5

@@ -5,7 +5,8 @@ import random
 import sys
 
 from gerbang.adapters.stores import open_store
-from gerbang.values.record import ApprovalRow, Batch, CallRow, NewEvent, Spend, Take
+from gerbang.values.event import NewEvent
+from gerbang.values.record import ApprovalRow, Batch, CallRow, Spend, Take
 
 
 async def main(url: str, name: str) -> None:

@@ -9,7 +9,8 @@ import sys
 
 from gerbang.adapters.stores.sqlite import SqliteStore
 from gerbang.errors import StoreUnavailable
-from gerbang.values.record import Batch, CallRow, Committed, NewEvent
+from gerbang.values.event import NewEvent
+from gerbang.values.record import Batch, CallRow, Committed
 
 
 def batch(number: int) -> Batch:

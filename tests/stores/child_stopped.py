@@ -4,7 +4,8 @@ import asyncio
 import sys
 
 from gerbang.adapters.stores import open_store
-from gerbang.values.record import Batch, NewEvent
+from gerbang.values.event import NewEvent
+from gerbang.values.record import Batch
 
 
 async def main(url: str) -> None:

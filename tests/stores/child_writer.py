@@ -10,7 +10,8 @@ import sys
 
 from gerbang.adapters.stores import open_store
 from gerbang.adapters.stores.sqlite import SqliteStore
-from gerbang.values.record import AnswerRow, Batch, CallRow, NewEvent, RunRow
+from gerbang.values.event import NewEvent
+from gerbang.values.record import AnswerRow, Batch, CallRow, RunRow
 
 
 async def main(path: str, prefix: str, run_id: str, count: int, producers: int) -> None:

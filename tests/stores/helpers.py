@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from gerbang.adapters.stores import open_store
 from gerbang.ports import Store
-from gerbang.values.record import ApprovalRow, CallRow, EventRow, NewEvent, RunRow
+from gerbang.values.event import NewEvent
+from gerbang.values.record import ApprovalRow, CallRow, EventRow, RunRow
 
 T = TypeVar("T")
 CHILD_S = 60

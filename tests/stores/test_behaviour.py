@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from gerbang.audit.chain import verify
 from gerbang.errors import StoreError
+from gerbang.values.event import NewEvent
 from gerbang.values.record import (
     FREE_STATES,
     AnswerRow,
@@ -16,7 +17,6 @@ from gerbang.values.record import (
     CallRow,
     CallState,
     Committed,
-    NewEvent,
     RunRow,
     RunState,
 )

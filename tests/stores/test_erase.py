@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from gerbang.audit.chain import PENDING, core, detailed, verify
 from gerbang.audit.commitments import Commitments
-from gerbang.values.record import ERASED, AnswerRow, Batch, CallRow, Erase, EventRow, NewEvent, RunRow
+from gerbang.values.event import NewEvent
+from gerbang.values.record import ERASED, AnswerRow, Batch, CallRow, Erase, EventRow, RunRow
 
 from .helpers import a_run, all_events, approval, call, event, opened, run
 

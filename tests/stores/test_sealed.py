@@ -12,17 +12,8 @@ from gerbang.adapters.stores.sealed import SealedStore
 from gerbang.audit.chain import PENDING, detailed, verify
 from gerbang.audit.commitments import Commitments
 from gerbang.errors import ConfigError, StoreUnavailable
-from gerbang.values.record import (
-    ERASED,
-    AnswerRow,
-    ApprovalRow,
-    Batch,
-    CallRow,
-    Erase,
-    NewEvent,
-    Pin,
-    RunRow,
-)
+from gerbang.values.event import NewEvent
+from gerbang.values.record import ERASED, AnswerRow, ApprovalRow, Batch, CallRow, Erase, Pin, RunRow
 
 from .helpers import a_run, opened, run
 

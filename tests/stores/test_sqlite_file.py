@@ -247,7 +247,8 @@ def test_one_store_in_two_event_loops_of_one_process(path: Path) -> None:
 def test_a_program_that_never_closes_ends_all_the_same(path: Path) -> None:
     program = (
         "import asyncio, sys\nfrom gerbang.adapters.stores import open_store\n"
-        "from gerbang.values.record import Batch, NewEvent\n"
+        "from gerbang.values.event import NewEvent\n"
+        "from gerbang.values.record import Batch\n"
         "async def work():\n"
         "    store = open_store(sys.argv[1]); await store.open()\n"
         "    await store.commit(Batch(events=[NewEvent('r1', 'a', b'')]))\n"

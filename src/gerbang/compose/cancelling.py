@@ -18,7 +18,8 @@ from gerbang.runtime.session import RunSession
 from gerbang.runtime.withdrawing import withdraw_open
 from gerbang.runtime.writing import write
 from gerbang.values import Principal, Proposal
-from gerbang.values.record import RUN_SWITCH, Batch, CallRow, CallState, Kill, NewEvent, RunRow, RunState
+from gerbang.values.event import NewEvent
+from gerbang.values.record import RUN_SWITCH, Batch, CallRow, CallState, Kill, RunRow, RunState
 
 _FIRST_LOOK_S: Final = 0.02
 _LAST_LOOK_S: Final = 0.5

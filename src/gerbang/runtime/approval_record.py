@@ -15,7 +15,7 @@ from gerbang.runtime.requests import arguments_of
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Ticket
 from gerbang.values import Principal
-from gerbang.values.record import NewEvent
+from gerbang.values.event import NewEvent
 from gerbang.values.text import clean_text
 
 APPROVAL_RUN = "approvals"

@@ -9,7 +9,7 @@ from gerbang.audit.chain import detailed
 from gerbang.audit.commitments import Commitments
 from gerbang.audit.redact import MASK, redact
 from gerbang.values import Decision, Principal, Proposal, StepId, ValidCall
-from gerbang.values.record import NewEvent
+from gerbang.values.event import NewEvent, Said
 
 _ENCODER = msgspec.json.Encoder()
 _INPUT_CHARS = 4_000
@@ -57,7 +57,7 @@ class ModelAnswered(Struct, frozen=True, gc=False):
 
 
 class CallEvent(Struct, frozen=True, gc=False, omit_defaults=True):
-    """One thing that happened to a call: `dispatched`, `finished`, `refused`, `replayed` and so on.
+    """One thing that happened to a call: `refused`, `replayed`, `resolved` and so on.
 
     The members behind `detail_hash` are its detail (see `gerbang.audit.chain`); whoever sets one of them
     sets `detail_hash` to `PENDING`. `taint` is the trust level of the result; `tainted` tells that the run
@@ -176,6 +176,24 @@ def step_name(step: StepId) -> str:
     return f"step_{step:03d}" if isinstance(step, int) else step
 
 
+class _Plain(Said, frozen=True, gc=False):
+    """Members that are all there."""
+
+    def written(self) -> bytes:
+        """Return the body of the event."""
+        return text_of(self.facts)
+
+
+def text_of(body: Struct) -> bytes:
+    """Return a body as JSON."""
+    return _ENCODER.encode(body)
+
+
+def later(kind: str, run_id: str, body: Struct) -> NewEvent:
+    """Return the event of a body that can be written at any time: it holds nothing that could change."""
+    return NewEvent(run_id, kind, _Plain(body))
+
+
 def event(kind: str, run_id: str, body: Struct, marks: Commitments | None = None) -> NewEvent:
     """Return the event with its body encoded. `marks` are given for a body that has a detail."""
     data = _ENCODER.encode(body)
@@ -199,15 +217,26 @@ def decided(decision: Decision, person: bool = False) -> str:
     return _DECIDED[decision.decision]
 
 
+def is_masked(call: ValidCall) -> bool:
+    """Tell whether a call has arguments that are not to be recorded."""
+    sensitive = call.contract.sensitive
+    return bool(sensitive) and not sensitive.isdisjoint(call.arguments)
+
+
 def shown_input(call: ValidCall) -> str:
     """Return the arguments as they may be recorded: sensitive fields masked, credentials too, bounded."""
+    if not is_masked(call):
+        return shown_text(call.canonical)
     sensitive = call.contract.sensitive
-    if sensitive and not sensitive.isdisjoint(call.arguments):
-        kept = {key: MASK if key in sensitive else value for key, value in call.arguments.items()}
-        return redact(_ENCODER.encode(kept).decode()[:_INPUT_CHARS])
-    if len(call.canonical) > _INPUT_CHARS:
-        return redact(call.canonical[:_INPUT_CHARS].decode("utf-8", "ignore")) + "…"
-    return redact(call.canonical.decode())
+    kept = {key: MASK if key in sensitive else value for key, value in call.arguments.items()}
+    return redact(_ENCODER.encode(kept).decode()[:_INPUT_CHARS])
+
+
+def shown_text(canonical: bytes) -> str:
+    """Return arguments of which none is sensitive as they may be recorded."""
+    if len(canonical) > _INPUT_CHARS:
+        return redact(canonical[:_INPUT_CHARS].decode("utf-8", "ignore")) + "…"
+    return redact(canonical.decode())
 
 
 def refused_body(principal: Principal, proposal: Proposal, **facts: Any) -> CallEvent:

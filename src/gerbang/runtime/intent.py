@@ -2,13 +2,18 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gerbang.audit.chain import PENDING
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gerbang.audit.chain import PENDING, detailed
+from gerbang.audit.commitments import Commitments
 from gerbang.ledger.machine import LedgerEvent, advance
 from gerbang.policy.basis import facts_text, kept
 from gerbang.policy.input import PolicyInput
-from gerbang.runtime.bodies import CallEvent, decided, shown_input, step_name, with_detail
+from gerbang.runtime.bodies import decided, is_masked, shown_input, shown_text, step_name, text_of
 from gerbang.runtime.session import RunSession
-from gerbang.values.record import CallRow, CallState, NewEvent
+from gerbang.values.event import NewEvent, Said
+from gerbang.values.record import CallRow, CallState
 
 if TYPE_CHECKING:
     from gerbang.runtime.ticket import Ticket
@@ -16,7 +21,60 @@ if TYPE_CHECKING:
 
 DISPATCHED: Final = advance(CallState.PLANNED, LedgerEvent.DISPATCH)
 """The state of a row that says so; looked up once, for it is taken for every call."""
-_NO_FACTS: Final[dict[str, Any]] = {}
+
+
+class CallDispatched(Struct, frozen=True, gc=False, omit_defaults=True):
+    """A call is about to be sent. The members behind `detail_hash` are its detail (`gerbang.audit.chain`).
+
+    `tainted` tells that the run had read something from outside before the decision.
+    """
+
+    run_id: str
+    step_id: str
+    agent_id: str | None
+    tool_name: str
+    call_id: str
+    risk_class: str
+    contract: str
+    input_hash: str
+    input_bytes: int
+    coerced: tuple[str, ...] = ()
+    repaired: bool = False
+    policy_decision: str = ""
+    reasons: tuple[str, ...] = ()
+    rule: str | None = None
+    policy_version: str = ""
+    approval_id: str | None = None
+    approver: str | None = None
+    attempt: int = 0
+    state: str = ""
+    started_at: float = 0.0
+    process: str = ""
+    roles: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    user: str = ""
+    team: str | None = None
+    delegated_by: tuple[str, ...] = ()
+    tainted: bool = False
+    salt_id: str = ""
+    detail_hash: str = ""
+    input_redacted: str = ""
+    facts: dict[str, Any] = {}
+    reads: tuple[Any, ...] = ()
+
+
+class _Intended(Said, frozen=True, gc=False):
+    """The event with the commitment to the arguments, and what is shown of them, still to be made."""
+
+    canonical: bytes
+    marks: Commitments
+
+    def written(self) -> bytes:
+        """Return the body of the event."""
+        facts: CallDispatched = self.facts
+        shown = facts.input_redacted or shown_text(self.canonical)
+        whole = replace(facts, input_hash=self.marks.of(self.canonical), input_redacted=shown)
+        return detailed(text_of(whole), self.marks)
 
 
 def intent(
@@ -24,41 +82,43 @@ def intent(
 ) -> NewEvent:
     """Return the event of that kind. `process` names the process that sends."""
     call, decision, who, memory = ticket.call, ticket.decision, session.principal, session.memory
-    body = CallEvent(
+    contract, marks, found = call.contract, memory.marks, ticket.found
+    facts = CallDispatched(
         session.run_id,
         row.step_id,
         who.agent,
-        call.contract.name,
+        contract.name,
         row.call_id,
-        risk_class=call.contract.risk,
-        contract=call.contract.digest,
-        input_hash=memory.marks.of(call.canonical),
-        input_bytes=len(call.canonical),
-        coerced=call.coerced,
-        repaired=call.proposal.repaired,
-        policy_decision=decided(decision, verdict is not None),
-        reasons=decision.reasons,
-        rule=decision.rule,
-        policy_version=decision.policy_version,
-        approval_id=row.approval_id,
-        approver=None if verdict is None else verdict.by,
-        attempt=row.attempt,
-        state=row.state,
-        started_at=row.updated_at,
-        process=process,
-        roles=session.roles,
-        scopes=session.scopes,
-        user=who.user,
-        team=who.team,
-        delegated_by=who.delegated_by,
-        tainted=memory.tainted,
-        salt_id=memory.marks.name,
-        detail_hash=PENDING,
-        input_redacted=shown_input(call),
-        facts=_NO_FACTS if ticket.found is None else ticket.found.facts,
-        reads=() if ticket.found is None else tuple(ticket.found.records),
+        contract.risk,
+        contract.digest,
+        "",
+        len(call.canonical),
+        call.coerced,
+        call.proposal.repaired,
+        decided(decision, verdict is not None),
+        decision.reasons,
+        decision.rule,
+        decision.policy_version,
+        row.approval_id,
+        None if verdict is None else verdict.by,
+        row.attempt,
+        row.state,
+        row.updated_at,
+        process,
+        session.roles,
+        session.scopes,
+        who.user,
+        who.team,
+        who.delegated_by,
+        memory.tainted,
+        marks.name,
+        PENDING,
+        shown_input(call) if is_masked(call) else "",
     )
-    return with_detail(kind, session.run_id, body, memory.marks)
+    if found is None:
+        return NewEvent(session.run_id, kind, _Intended(facts, call.canonical, marks))
+    facts = replace(facts, facts=found.facts, reads=tuple(found.records))  # may be anything: written at once
+    return NewEvent(session.run_id, kind, _Intended(facts, call.canonical, marks).written())
 
 
 def dispatched_row(

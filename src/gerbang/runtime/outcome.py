@@ -2,13 +2,58 @@
 
 from typing import TYPE_CHECKING
 
-from gerbang.runtime.bodies import CallEvent
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gerbang.audit.commitments import Commitments
+from gerbang.runtime.bodies import text_of
 from gerbang.runtime.session import RunSession
 from gerbang.values import Outcome, Taint
+from gerbang.values.event import NewEvent, Said
 from gerbang.values.record import CallRow
 
 if TYPE_CHECKING:
     from gerbang.runtime.ticket import Ticket
+
+
+class CallFinished(Struct, frozen=True, gc=False, omit_defaults=True):
+    """A call has ended. `taint` is the trust level of its result."""
+
+    run_id: str
+    step_id: str
+    agent_id: str | None
+    tool_name: str
+    call_id: str
+    risk_class: str
+    approval_id: str | None = None
+    attempt: int = 0
+    state: str = ""
+    status: str = ""
+    error_code: str = ""
+    effect: str = ""
+    started_at: float = 0.0
+    finished_at: float = 0.0
+    latency_ms: float = 0.0
+    output_hash: str = ""
+    output_bytes: int = 0
+    cost_units: float = 0.0
+    taint: str = ""
+    may_contain_instructions: bool = False
+    salt_id: str = ""
+
+
+class _Ended(Said, frozen=True, gc=False):
+    """The event with the commitment to the result still to be made; None: there is no result."""
+
+    result: bytes | None
+    marks: Commitments
+
+    def written(self) -> bytes:
+        """Return the body of the event."""
+        facts: CallFinished = self.facts
+        if self.result is None:
+            return text_of(facts)
+        return text_of(replace(facts, output_hash=self.marks.of(self.result)))
 
 
 def ended(
@@ -20,29 +65,31 @@ def ended(
     started: float,
     *,
     has_output: bool,
-) -> CallEvent:
-    """Return what the chain says of a call that has ended as its row `done` tells."""
+) -> NewEvent:
+    """Return the event of a call that has ended as its row `done` tells."""
     contract, error, marks = ticket.call.contract, outcome.error, session.memory.marks
-    return CallEvent(
+    facts = CallFinished(
         session.run_id,
         done.step_id,
         session.principal.agent,
         contract.name,
         done.call_id,
-        risk_class=contract.risk,
-        attempt=done.attempt,
-        state=done.state,
-        status="success" if error is None else "error",
-        error_code="" if error is None else error.error_code,
-        effect="" if error is None else error.effect,
-        approval_id=done.approval_id,
-        started_at=started,
-        finished_at=done.updated_at,
-        latency_ms=round((done.updated_at - started) * 1000, 3),
-        output_hash=marks.of(done.result) if has_output else "",
-        salt_id=marks.name,
-        output_bytes=len(done.result),
-        cost_units=contract.cost_units,
-        taint="" if taint is None else taint.trust_level,
-        may_contain_instructions=taint is not None and taint.may_contain_instructions,
+        contract.risk,
+        done.approval_id,
+        done.attempt,
+        done.state,
+        "success" if error is None else "error",
+        "" if error is None else error.error_code,
+        "" if error is None else error.effect,
+        started,
+        done.updated_at,
+        round((done.updated_at - started) * 1000, 3),
+        "",
+        len(done.result),
+        contract.cost_units,
+        "" if taint is None else taint.trust_level,
+        taint is not None and taint.may_contain_instructions,
+        marks.name,
     )
+    said = _Ended(facts, done.result if has_output else None, marks)
+    return NewEvent(session.run_id, "call.finished", said)

@@ -197,8 +197,8 @@ class Records:
         state = _AFTER[outcome.state]
         done = replace(row, state=state, result=stored, for_model=shown, updated_at=now)
         error = outcome.error
-        body = ended(session, ticket, done, outcome, taint, started, has_output=output is not None)
-        batch = Batch(calls=[done], events=[event("call.finished", session.run_id, body)])
+        said = ended(session, ticket, done, outcome, taint, started, has_output=output is not None)
+        batch = Batch(calls=[done], events=[said])
         if ticket.number:  # 0: cancelled before it began
             session.memory.history.note_finished(ticket.number, ticket.plan.info, _STATUS[outcome.state])
         result = Result(

@@ -12,7 +12,8 @@ from gerbang.runtime.intent import basis
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import stored_error
 from gerbang.values import CallError, Decision, Proposal, Result, ValidCall
-from gerbang.values.record import CallRow, CallState, NewEvent
+from gerbang.values.event import NewEvent
+from gerbang.values.record import CallRow, CallState
 
 if TYPE_CHECKING:
     from gerbang.runtime.verdict import Verdict

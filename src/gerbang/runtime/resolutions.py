@@ -18,7 +18,8 @@ from gerbang.runtime.stored import stored_error
 from gerbang.runtime.ticket import Ticket
 from gerbang.runtime.writing import TakenOver
 from gerbang.values import CallError, Decision, Proposal, Result
-from gerbang.values.record import Batch, CallRow, CallState, NewEvent
+from gerbang.values.event import NewEvent
+from gerbang.values.record import Batch, CallRow, CallState
 
 _ENCODER = msgspec.json.Encoder()
 

@@ -13,6 +13,7 @@ from gerbang.runtime.bodies import (
     RunResumed,
     RunStarted,
     event,
+    later,
     refused_body,
     step_name,
 )
@@ -129,7 +130,7 @@ class RunRecord:
         kept = self._keeping(answer, messages, proposals, text_protocol)
         batch = session.batch()
         batch.answers.append(AnswerRow(session.run_id, step, encoded(kept)))
-        batch.events.append(event("model.answered", session.run_id, body))
+        batch.events.append(later("model.answered", session.run_id, body))
         session.carry = batch
 
     def _keeping(

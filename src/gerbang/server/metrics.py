@@ -11,7 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from gerbang.server.tally import Tally, Times
 from gerbang.values import Principal
-from gerbang.values.record import NewEvent
+from gerbang.values.event import NewEvent, Said
 
 if TYPE_CHECKING:
     from gerbang.server.service import Service
@@ -99,8 +99,12 @@ class Metrics:
     def observe(self, events: list[NewEvent]) -> None:
         """Count events that have become durable."""
         for event in events:
+            said = event.said
+            if isinstance(said, Said):
+                self._count(event.kind, said.facts)
+                continue
             try:
-                self._count(event.kind, _DECODER.decode(event.body))
+                self._count(event.kind, _DECODER.decode(said))
             except msgspec.MsgspecError:  # a kind of event with other fields counts nowhere
                 continue
 
@@ -142,7 +146,8 @@ class Metrics:
         self._tallies.append(made)
         return made
 
-    def _count(self, kind: str, body: _Body) -> None:
+    def _count(self, kind: str, body: Any) -> None:
+        """Count an event by its members: a `_Body`, or the facts that the event was made of."""
         if kind in ("call.dispatched", "call.retried"):
             tool = self._of(body.tool_name)
             self._dispatched.add(tool)
@@ -183,7 +188,7 @@ class Metrics:
             self._timeouts.add(tool)
         elif code == "OUTPUT_SHAPE":
             self._invalid.add(tool)
-        if body.policy_decision == "denied_by_policy":
+        if not ran and body.policy_decision == "denied_by_policy":
             self._denials.add((tool[0], code))
 
     def _of(self, tool: str) -> tuple[str]:

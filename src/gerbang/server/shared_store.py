@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from gerbang.ports import Store
-from gerbang.values.record import Batch, Committed, NewEvent
+from gerbang.values.event import NewEvent
+from gerbang.values.record import Batch, Committed
 
 Observer = Callable[[list[NewEvent]], None]
 """Gets the events of a batch once they are durable. Must be quick, and must not raise."""

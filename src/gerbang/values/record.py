@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from gerbang.values.event import NewEvent
+
 
 class RunState(StrEnum):
     """How a run stands. `RUNNING` in a reopened store with no live owner means that it was cut off.
@@ -178,14 +180,6 @@ def outdates(former: Message, message: Message) -> bool:
     if former.state != MessageState.WAITING:
         return False
     return message.state != MessageState.WAITING or message.attempts > former.attempts
-
-
-class NewEvent(Struct, frozen=True, gc=False):
-    """An audit event before the store gives it its place in the run's chain. `body` is redacted JSON."""
-
-    run_id: str
-    kind: str
-    body: bytes
 
 
 class EventRow(Struct, frozen=True, gc=False):

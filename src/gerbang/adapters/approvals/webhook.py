@@ -12,7 +12,8 @@ from gerbang.adapters.approvals.signing import HEADER, sign
 from gerbang.errors import ConfigError, UsageError
 from gerbang.ports import ApprovalAnswer, ApprovalRequest, Secrets
 from gerbang.values import LOCAL
-from gerbang.values.record import Message, NewEvent
+from gerbang.values.event import NewEvent
+from gerbang.values.record import Message
 from gerbang.values.secret import is_secret_name
 
 SIGNING: Final = "webhook_secret"

@@ -13,6 +13,7 @@ from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_ro
 from gerbang.audit.chain import core, extend, start
 from gerbang.errors import StoreError
 from gerbang.ports import Clock, Named
+from gerbang.values.event import NewEvent, Said
 from gerbang.values.record import (
     ERASED,
     OPEN_STATES,
@@ -29,7 +30,6 @@ from gerbang.values.record import (
     Lease,
     Message,
     MessageState,
-    NewEvent,
     Pin,
     RunRow,
     RunState,
@@ -44,28 +44,41 @@ _DIGEST = 32
 
 
 class _Chain:
-    """One run's events, column by column: lists cost a third of rows. Digests are made when they are read."""
+    """One run's events, column by column: lists cost a third of rows.
 
-    __slots__ = ("bodies", "digests", "kinds", "run_id")
+    Bodies are written and digests made when they are read: nothing that they are made from can change.
+    """
+
+    __slots__ = ("_bodies", "digests", "kinds", "run_id")
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self.kinds: list[str] = []
-        self.bodies: list[bytes] = []
+        self._bodies: list[bytes | Said] = []
         self.digests = bytearray(start(run_id))
 
     def append(self, event: NewEvent) -> int:
         self.kinds.append(event.kind)
-        self.bodies.append(event.body)
+        self._bodies.append(event.said)
         return len(self.kinds)
 
     def row(self, index: int) -> EventRow:
         digests = self.digests
         while len(digests) < (index + 2) * _DIGEST:
             done = len(digests) // _DIGEST - 1
-            digests += extend(bytes(digests[-_DIGEST:]), self.kinds[done], self.bodies[done])
+            digests += extend(bytes(digests[-_DIGEST:]), self.kinds[done], self._body(done))
         digest = bytes(digests[(index + 1) * _DIGEST : (index + 2) * _DIGEST])
-        return EventRow(self.run_id, index + 1, self.kinds[index], self.bodies[index], digest)
+        return EventRow(self.run_id, index + 1, self.kinds[index], self._body(index), digest)
+
+    def _body(self, index: int) -> bytes:
+        said = self._bodies[index]
+        if isinstance(said, Said):
+            said = self._bodies[index] = said.written()
+        return said
+
+    def erase(self) -> None:
+        """Take the details away, and the salt with which bodies would be written."""
+        self._bodies[:] = [core(self._body(index)) for index in range(len(self._bodies))]
 
 
 class MemoryStore(Switches):
@@ -161,7 +174,7 @@ class MemoryStore(Switches):
                     approval, arguments=b"{}", preview="", note="", terms="{}", votes="[]"
                 )
         if (chain := self._chains.get(run_id)) is not None:
-            chain.bodies[:] = map(core, chain.bodies)
+            chain.erase()
 
     def _against(self, batch: Batch, asking: bool) -> tuple[Committed | None, Lease | None]:
         """Return the refusal of a batch that something stands against, or the lease that it takes."""

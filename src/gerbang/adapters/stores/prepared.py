@@ -51,7 +51,7 @@ class Prepared:
         self.answers = [astuple(row) for row in batch.answers]
         self.approvals = [astuple(row) for row in batch.approvals]
         self.messages = [astuple(row) for row in batch.messages]
-        self.events = tuple(batch.events)
+        self.events = tuple([event.settled() for event in batch.events])
         self.expects = dict(batch.expects)
         self.erases = batch.erases
         self.asked = Asked(batch) if asks(batch) else None

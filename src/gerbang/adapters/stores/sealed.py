@@ -18,6 +18,7 @@ from gerbang.audit.chain import DETAIL_MARK, DETAIL_WIDTH
 from gerbang.audit.commitments import SALT_BYTES
 from gerbang.errors import StoreUnavailable
 from gerbang.ports import Named, Store
+from gerbang.values.event import NewEvent
 from gerbang.values.record import (
     AnswerRow,
     ApprovalRow,
@@ -28,7 +29,6 @@ from gerbang.values.record import (
     HeadRow,
     Kill,
     Message,
-    NewEvent,
     Pin,
     RunRow,
 )
@@ -144,13 +144,14 @@ class SealedStore(Switches):
         return value
 
     def _seal_event(self, event: NewEvent) -> NewEvent:
-        at = event.body.find(DETAIL_MARK)
+        body = event.body
+        at = body.find(DETAIL_MARK)
         end = at + DETAIL_WIDTH
-        if at < 0 or len(event.body) == end + 1:
-            return event
-        made = self._sealer.seal(event.body[end:], _event_place(event.run_id, event.body[at:end]))
+        if at < 0 or len(body) == end + 1:
+            return NewEvent(event.run_id, event.kind, body)
+        made = self._sealer.seal(body[end:], _event_place(event.run_id, body[at:end]))
         code = base64.b64encode(made[len(MARK) :])
-        return NewEvent(event.run_id, event.kind, b"".join((event.body[:end], _SEALED, code, b'"}')))
+        return NewEvent(event.run_id, event.kind, b"".join((body[:end], _SEALED, code, b'"}')))
 
     def _open_event(self, event: EventRow) -> EventRow:
         at = event.body.find(DETAIL_MARK)
