@@ -52,3 +52,32 @@ def test_a_folder_is_its_names(tmp_path: Path) -> None:
     before = digest(tmp_path, ".")
     (tmp_path / "a").write_text("one")
     assert digest(tmp_path, ".") != before
+
+
+def test_where_a_link_leads_counts_even_when_both_files_hold_the_same(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("one")
+    link, folder, gone = tmp_path / "link", tmp_path / "folder", tmp_path / "gone"
+    link.symlink_to("a/file")
+    folder.symlink_to("a")
+    before = [digest(tmp_path, name) for name in ("link", "folder/file", "gone")]
+    assert len({*before, digest(tmp_path, "a/file")}) == 3  # both links lead to the same file
+    for path in (link, folder):
+        path.unlink()
+    link.symlink_to("b/file")
+    folder.symlink_to("b")
+    gone.symlink_to("nowhere")
+    after = [digest(tmp_path, name) for name in ("link", "folder/file", "gone")]
+    assert set(before).isdisjoint(after)
+    assert after[2].startswith(ABSENT)
+
+
+def test_a_workspace_that_is_moved_keeps_its_digests(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "a").write_text("one")
+    (old / "link").symlink_to("a")
+    before = digest(old, "link")
+    new = old.rename(tmp_path / "new")
+    assert digest(new, "link") == before

@@ -40,17 +40,25 @@ class FolderFiles:
             real = found.resolve()
             if path == name and not real.is_relative_to(root):
                 raise UnreadableFile(shown)
-            return _digest(real)
-        except FileNotFoundError:
-            return ABSENT
+            return _digest(real) + _led_to(found, real, root)
         except (OSError, ValueError, RuntimeError):
             raise UnreadableFile(shown) from None
 
 
+def _led_to(named: Path, real: Path, root: Path) -> str:
+    """Return the mark of where links lead: two files may hold the same, and it matters which one is meant."""
+    if str(real) == os.path.normpath(named):
+        return ""
+    place = os.path.relpath(real, root)
+    return "@" + hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
+
+
 def _digest(path: Path) -> str:
-    """Return the digest of a file, or of a folder's names. Raises OSError."""
-    # Not to wait for a writer: a name may lead to a pipe.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    """Return the digest of a file, or of a folder's names, or that it is not there. Raises OSError."""
+    try:  # not to wait for a writer: a name may lead to a pipe
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return ABSENT
     try:
         about = os.fstat(descriptor)
         if stat.S_ISDIR(about.st_mode):
