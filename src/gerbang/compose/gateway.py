@@ -6,11 +6,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from msgspec.structs import replace
-
 from gerbang.adapters.approvals.folder_files import FolderFiles
 from gerbang.adapters.clock import SystemClock
 from gerbang.compose.controls import Controls
+from gerbang.compose.cut_off import cut_off
 from gerbang.compose.given import (
     OMITTED,
     open_secrets,
@@ -53,11 +52,10 @@ from gerbang.runtime.run_settings import new_run_id
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.switches import Switches
 from gerbang.runtime.threads import SyncPool
-from gerbang.runtime.writing import write
 from gerbang.values import LOCAL, Contract, Decision, Principal, Result, RiskClass, StepId
 from gerbang.values.binding import read_bindings
 from gerbang.values.limit import Limit, Limits
-from gerbang.values.record import Batch, RunState
+from gerbang.values.record import Batch
 
 
 class Gateway(Controls):
@@ -243,9 +241,7 @@ class Gateway(Controls):
         try:
             return await gate.call(session, proposal, key=key)
         except asyncio.CancelledError:
-            if session.closing is not None:  # nothing has ended the run's record yet
-                ended = replace(session.closing, state=RunState.CANCELLED, updated_at=self.clock.now())
-                await asyncio.shield(write(self.store, Batch(runs=[ended])))
+            await asyncio.shield(cut_off(self.store, self.clock, session, [proposal]))
             raise
 
     async def call_many(
@@ -264,7 +260,11 @@ class Gateway(Controls):
         asked = read_calls(calls)
         session = await self._session(run_id, principal, purpose, intent, step_id, None, state)
         proposals = [propose(session, *one, step_id, ordinal) for ordinal, one in enumerate(asked)]
-        return await run_batch(self.gate, session, proposals, max_parallel) if proposals else []
+        try:
+            return await run_batch(self.gate, session, proposals, max_parallel) if proposals else []
+        except asyncio.CancelledError:
+            await asyncio.shield(cut_off(self.store, self.clock, session, proposals))
+            raise
 
     def decide(
         self,

@@ -191,31 +191,41 @@ class RunRecord:
 
     def close_open(self, batch: Batch, proposals: Sequence[Proposal], error: CallError) -> list[Result]:
         """Give every proposal that a run leaves open its record, and return all their results."""
-        session, results = self._session, []
-        for proposal in proposals:
-            ended = session.ended.get(proposal.call_id)
-            if ended is not None:
-                results.append(ended)
-                continue
-            body = refused_body(
-                session.principal,
-                proposal,
-                state=CallState.CANCELLED,
+        return close_open(self._session, batch, proposals, error, self._clock.now())
+
+
+def close_open(
+    session: RunSession, batch: Batch, proposals: Sequence[Proposal], error: CallError, at: float
+) -> list[Result]:
+    """Put the record that ends each proposal which has none into the batch, and return all their results.
+
+    `at` is seconds since the epoch.
+    """
+    results = []
+    for proposal in proposals:
+        ended = session.ended.get(proposal.call_id)
+        if ended is not None:
+            results.append(ended)
+            continue
+        body = refused_body(
+            session.principal,
+            proposal,
+            state=CallState.CANCELLED,
+            status="error",
+            error_code=error.error_code,
+            effect="none",
+            finished_at=at,
+        )
+        batch.events.append(event("call.refused", session.run_id, body))
+        results.append(
+            Result(
                 status="error",
-                error_code=error.error_code,
-                effect="none",
-                finished_at=self._clock.now(),
+                tool=proposal.name,
+                run_id=session.run_id,
+                step_id=proposal.step_id,
+                call_id=proposal.call_id,
+                error=error,
+                for_model=error.message,
             )
-            batch.events.append(event("call.refused", session.run_id, body))
-            results.append(
-                Result(
-                    status="error",
-                    tool=proposal.name,
-                    run_id=session.run_id,
-                    step_id=proposal.step_id,
-                    call_id=proposal.call_id,
-                    error=error,
-                    for_model=error.message,
-                )
-            )
-        return results
+        )
+    return results
