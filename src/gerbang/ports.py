@@ -123,8 +123,8 @@ class Store(Protocol):
         """Return the ledger row of a key."""
         ...
 
-    async def calls(self, run_id: str) -> list[CallRow]:
-        """Return a run's calls in the order they were proposed."""
+    async def calls(self, run_id: str, *, newest: int | None = None) -> list[CallRow]:
+        """Return a run's calls in the order they were proposed: all, or so many of the newest."""
         ...
 
     async def run(self, run_id: str) -> RunRow | None:

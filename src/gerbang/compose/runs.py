@@ -38,6 +38,7 @@ class CallerRuns:
         if row is not None and (row.tenant, row.user) != owner:
             raise _foreign(run_id)
         memory = RunMemory(Budget())  # whoever has an own loop has own budgets
+        memory.knows = 0  # others may drive the run as well
         if row is not None:
             await remember_calls(store, run_id, catalogue, memory)
             await remember_refusals(store, run_id, memory)

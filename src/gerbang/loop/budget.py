@@ -64,6 +64,14 @@ class Budget:
         self._by_tool[tool] = self._by_tool.get(tool, 0) + 1
         return None
 
+    def give_back(self, tool: str, fingerprint: str, cost: float) -> None:
+        """Take a counted call back: it is to be counted anew."""
+        if self.max_repeats is not None:
+            self._by_call[fingerprint] -= 1
+        self._by_tool[tool] -= 1
+        self.calls -= 1
+        self.cost -= cost
+
     def recall(self, tool: str, fingerprint: str, cost: float) -> None:
         """Count a call that the run made before this process took it up."""
         self._by_call[fingerprint] = self._by_call.get(fingerprint, 0) + 1

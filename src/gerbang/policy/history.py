@@ -64,6 +64,9 @@ class Tally:
         return {"calls": self.started, "ok": self.ok, "last": self.last, "last_ok": self.last_ok}
 
 
+Before = tuple[tuple[int, ...], PastCall | None]
+"""The newest call under each key of a tool, and the oldest one that is kept, if a new one takes its place."""
+
 NONE: Final = Tally()
 """The counts of what never happened. Not to be changed."""
 
@@ -123,7 +126,37 @@ class History:
         """Remember that the call of that number never was sent: it is not counted as one that began."""
         self.note_finished(number, tool, "error")
         for key in tool.keys:
-            self.tallies[key].started -= 1
+            self._less(key)
+
+    def before(self, tool: ToolFacts) -> Before:
+        """Return what `withdraw` needs of a call that is about to be noted."""
+        lasts = tuple([self.tally(key).last for key in tool.keys])
+        return lasts, self._ring[self.total % KEPT] if self.total >= KEPT else None
+
+    def withdraw(self, number: int, tool: ToolFacts, before: Before) -> None:
+        """Forget that the call of that number began: it is to be decided on anew, and must not see itself."""
+        lasts, former = before
+        for key, last in zip(tool.keys, lasts, strict=True):
+            tally = self._less(key)
+            if tally.last == number:
+                tally.last = last
+        if number != self.total:  # others have begun since: its number stays taken
+            self.note_finished(number, tool, "error")
+            return
+        self.in_flight -= 1
+        self.total -= 1
+        if former is None:
+            self._ring.pop()
+        else:
+            self._ring[self.total % KEPT] = former
+
+    def _less(self, key: str) -> Tally:
+        """Count one call less under the key; what nothing is counted under was never there."""
+        tally = self.tallies[key]
+        tally.started -= 1
+        if not tally.started:
+            del self.tallies[key]
+        return tally
 
     def tally(self, key: str) -> Tally:
         """Return the counts of a key: `tool:NAME`, `under:PREFIX`, `class:CLASS`, `group:NAME` and so on."""

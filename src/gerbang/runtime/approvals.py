@@ -18,6 +18,7 @@ from gerbang.ports import ApprovalAnswer, ApproverLike, Clock, Store, Unreadable
 from gerbang.runtime import refusals
 from gerbang.runtime.approval_record import approval_event, notified
 from gerbang.runtime.ballot import Ballot, ended, opened
+from gerbang.runtime.behind import Behind
 from gerbang.runtime.bodies import step_name, with_detail
 from gerbang.runtime.duties import duties_of
 from gerbang.runtime.events import ApprovalNeeded
@@ -223,6 +224,7 @@ class Approvals:
         )
         batch = session.batch()
         batch.claims.append(held)
+        batch.knows = session.memory.knows
         batch.approvals.append(approval)
         asked = Ballot(approval, terms, ())
         batch.events.append(approval_event("requested", asked, now))
@@ -238,8 +240,10 @@ class Approvals:
         except StoreError:
             session.give_back(batch, letter)
             raise
-        if committed.taken is not None:
+        if not committed.written:
             session.give_back(batch, letter)
+        if committed.behind:
+            raise Behind
         return held, approval, committed.taken
 
     async def _ask_now(

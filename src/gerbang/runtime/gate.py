@@ -5,24 +5,26 @@ Every proposal ends in exactly one terminal record and one Result, whatever fail
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
 from msgspec.structs import replace
 
 from gerbang.approval.grant import AuthorisedCall, authorise
 from gerbang.contract.check import check
-from gerbang.errors import PolicyError, UsageError
+from gerbang.errors import PolicyError, StoreBusy, UsageError
 from gerbang.policy.input import PolicyInput
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.admission import Admission
+from gerbang.runtime.answering import refused_with, waiting_for
 from gerbang.runtime.approvals import Approvals
+from gerbang.runtime.behind import TRIES, Behind
+from gerbang.runtime.catching_up import CatchingUp
 from gerbang.runtime.dispatch import Dispatch, Stopped
 from gerbang.runtime.duties import duties_of, not_honoured, redacted
 from gerbang.runtime.events import Decided, DryRun
+from gerbang.runtime.in_flight import InFlight
 from gerbang.runtime.looking import Looking
 from gerbang.runtime.lost import Lost
-from gerbang.runtime.present import show_error
 from gerbang.runtime.records import Records
 from gerbang.runtime.requests import arguments_of
 from gerbang.runtime.resolutions import Resolutions
@@ -58,12 +60,12 @@ class Gate:
         self._looking = Looking(admission, dispatch)
         self._clock = clock
         self._records = records
+        self._catching_up = CatchingUp(store, records.watched, taint=records.asks_taint)
         self._resolutions = Resolutions(records, clock)
         self.lost = Lost(self, store, records, approvals, clock)
         self._closing = False
-        self._owners: dict[str, asyncio.Task[Any] | None] = {}
-        self._standing = Standing(store, self.lost, approvals, records, self._owners)
-        self._inflight: dict[str, list[asyncio.Future[None]]] = {}
+        self._in_flight = InFlight()
+        self._standing = Standing(store, self.lost, approvals, records, self._in_flight.owners)
 
     async def call(
         self,
@@ -83,6 +85,26 @@ class Gate:
         """
         if self._closing:
             raise UsageError("The gateway is closing; nothing further is run.")
+        for again in range(TRIES):
+            try:
+                return await self._call(session, proposal, key, waiting, counted, again > 0)
+            except Behind:
+                await self._catching_up.learn(session)
+        raise StoreBusy(
+            f"Others write to run {session.run_id!r:.80} all the time: no call of it could be decided. "
+            "Nothing was executed; try again, or give each process a run of its own."
+        )
+
+    async def _call(
+        self,
+        session: RunSession,
+        proposal: Proposal,
+        key: str | None,
+        waiting: Waiting | None,
+        counted: bool,
+        again: bool,
+    ) -> Result:
+        """Take the proposal to its result, once. Raises Behind as well; `again` says that it was before."""
         ticket = self.admission.now(session, proposal, key)
         if ticket is None:
             ticket = await self.admission.admit(session, proposal, key)
@@ -91,33 +113,42 @@ class Gate:
         if session.watched and ticket.decision is not None:
             session.emit(Decided(proposal.call_id, proposal.name, ticket.decision))
         if isinstance(ticket, Refusal):
+            decision, call, seen = ticket.decision, ticket.call, ticket.seen
+            knows = session.memory.knows
             return await self._refuse(
-                session, proposal, ticket.error, decision=ticket.decision, call=ticket.call, seen=ticket.seen
+                session, proposal, ticket.error, None, None, decision, call, seen, knows
             )
         if ticket.decision.obligations:
-            answered = await self._obliged(session, ticket)
+            answered = await self._obliged(session, ticket, again)
             if answered is not None:
                 return answered
-        contract = ticket.call.contract
-        now = self._clock.monotonic()
+        contract, budget = ticket.call.contract, session.budget
         refused = None
         if counted:
-            refused = session.budget.take(contract.name, ticket.fingerprint, now, contract.cost_units)
+            now = self._clock.monotonic()
+            refused = budget.take(contract.name, ticket.fingerprint, now, contract.cost_units)
         if refused is not None:
             return await self._refuse(session, proposal, refused, ticket)
-        while ticket.key in self._inflight:
-            row = await self._join(ticket)
+        try:
+            return await self._only(session, ticket, waiting)
+        except Behind:
+            if counted:
+                budget.give_back(contract.name, ticket.fingerprint, contract.cost_units)
+            raise
+
+    async def _only(self, session: RunSession, ticket: Ticket, waiting: Waiting | None) -> Result:
+        """Take a call on when nothing else in this process works on its key any more."""
+        key = ticket.key
+        while key in self._in_flight:
+            await self._in_flight.join(key)
+            row = await self._store.call(key)
             if row is not None and row.state not in refusals.OPEN:
                 return await self._settled(session, ticket, row)
-        self._inflight[ticket.key] = []
-        self._owners[ticket.key] = asyncio.current_task()
+        self._in_flight.begin(key)
         try:
             return await self._first(session, ticket, waiting)
         finally:
-            del self._owners[ticket.key]
-            for waiter in self._inflight.pop(ticket.key):
-                if not waiter.done():
-                    waiter.set_result(None)
+            self._in_flight.end(key)
 
     async def _closed(self, session: RunSession, proposal: Proposal, ticket: Ticket | Refusal) -> Result:
         """Return the result of a call that was refused on record before a crash: it stays refused."""
@@ -126,7 +157,7 @@ class Gate:
         error = again if again is not None and again.error_code == code else refusals.before_crash(code)
         if session.standing and proposal.call_id in session.standing:  # an earlier version left its row open
             return await self._refuse(session, proposal, error)
-        result = self._refusal(session, proposal, error)
+        result = refused_with(session, proposal, error)
         session.ended[result.call_id] = result
         return result
 
@@ -134,7 +165,7 @@ class Gate:
         """Say what would happen to the proposal, looking up what is needed. Runs and records nothing."""
         return await self._looking.dry_run(session, proposal)
 
-    async def _obliged(self, session: RunSession, ticket: Ticket) -> Result | None:
+    async def _obliged(self, session: RunSession, ticket: Ticket, again: bool) -> Result | None:
         """See to the duties that come with a decision. A result: the call is answered by it."""
         proposal, decision = ticket.call.proposal, ticket.decision
         try:
@@ -145,7 +176,7 @@ class Gate:
         redacted(ticket, duties)
         if decision.decision != "allow":
             return None
-        if duties.notify:
+        if duties.notify and not again:
             self._approvals.told(session, ticket, duties)
         if not duties.dry_run:
             return None
@@ -186,7 +217,7 @@ class Gate:
         if verdict.state == "taken" and verdict.row is not None:
             return await self._settled(session, ticket, verdict.row)
         if verdict.state == "pending":
-            return self._pending(session, ticket, verdict)
+            return waiting_for(session, ticket, verdict)
         if verdict.state == "refused":
             assert verdict.error is not None  # noqa: S101 - a refusal always says why
             if verdict.error.error_code not in ("APPROVAL_STALE", "RUN_CANCELLED"):  # may be asked for anew
@@ -262,25 +293,10 @@ class Gate:
     async def aclose(self) -> None:
         """Let running calls finish for a while, then cancel them: each has its record when this returns."""
         self._closing = True
-        await self._finish_running(_CLOSING_S)
-        for task in set(self._owners.values()):
-            if task is not None and task is not asyncio.current_task():
-                task.cancel()
-        await self._finish_running(_CLOSING_S)
+        await self._in_flight.finish(_CLOSING_S)
+        self._in_flight.cancel()
+        await self._in_flight.finish(_CLOSING_S)
         await self._dispatcher.aclose()
-
-    async def _finish_running(self, seconds: float) -> None:
-        own = asyncio.current_task()
-        running = [task for task in set(self._owners.values()) if task is not None and task is not own]
-        if running:
-            await asyncio.wait(running, timeout=seconds)
-
-    async def _join(self, ticket: Ticket) -> CallRow | None:
-        """Wait for the same call that is in flight in this process, and return its row."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._inflight[ticket.key].append(waiter)
-        await waiter
-        return await self._store.call(ticket.key)
 
     async def _settled(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:
         """Answer a call whose key is taken: by the stored result, or by the error that says why not."""
@@ -298,7 +314,7 @@ class Gate:
                 return await self._refuse(session, proposal, remembered)
             return await self._first(session, ticket)
         if row.state == CallState.PLANNED:
-            return self._pending(session, ticket, Verdict("pending", row.approval_id))
+            return waiting_for(session, ticket, Verdict("pending", row.approval_id))
         if row.state == CallState.DISPATCHED:
             now = await self.lost.elsewhere(session, row, ticket.call.contract)
             if now.state != CallState.DISPATCHED:
@@ -340,6 +356,7 @@ class Gate:
         decision: Decision | None = None,
         call: ValidCall | None = None,
         seen: PolicyInput | None = None,
+        knows: int = -1,
     ) -> Result:
         """Give the error as the call's one result, with its record."""
         if verdict is None and session.standing != {}:
@@ -348,7 +365,7 @@ class Gate:
             if type(ended) is Result:
                 return ended
             verdict = ended if type(ended) is Verdict else None
-        result = self._refusal(session, proposal, error)
+        result = refused_with(session, proposal, error)
         if ticket is not None:
             decision, seen = ticket.decision, ticket.seen
             result = replace(result, tool=ticket.call.contract.name)
@@ -358,31 +375,8 @@ class Gate:
         if decision is not None:
             result = replace(result, decision=decision)
         asked = call if ticket is None else ticket.call
-        return await self._records.refused(session, proposal, error, asked, verdict, result, seen)
-
-    def _refusal(self, session: RunSession, proposal: Proposal, error: CallError) -> Result:
-        return Result(
-            status="error",
-            tool=proposal.name,
-            run_id=session.run_id,
-            step_id=proposal.step_id,
-            call_id=proposal.call_id,
-            error=error,
-            for_model=show_error(error, proposal.name, session.profile, session.texts),
-        )
-
-    def _pending(self, session: RunSession, ticket: Ticket, verdict: Verdict) -> Result:
-        proposal = ticket.call.proposal
-        return Result(
-            status="pending",
-            tool=ticket.call.contract.name,
-            run_id=session.run_id,
-            step_id=proposal.step_id,
-            call_id=proposal.call_id,
-            event_id=verdict.event_id,
-            for_model=session.texts.pending_result,
-            approval_id=verdict.approval_id,
-            decision=ticket.decision,
+        return await self._records.refused(
+            session, proposal, error, asked, verdict, result, seen, knows=knows
         )
 
     def context(self, session: RunSession, ticket: Ticket) -> CallContext:

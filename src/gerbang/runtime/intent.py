@@ -78,9 +78,9 @@ class _Intended(Said, frozen=True, gc=False):
 
 
 def intent(
-    kind: str, session: RunSession, ticket: "Ticket", row: CallRow, verdict: "Verdict | None", process: str
+    kind: str, session: RunSession, ticket: "Ticket", row: CallRow, verdict: "Verdict | None"
 ) -> NewEvent:
-    """Return the event of that kind. `process` names the process that sends."""
+    """Return the event of that kind."""
     call, decision, who, memory = ticket.call, ticket.decision, session.principal, session.memory
     contract, marks, found = call.contract, memory.marks, ticket.found
     facts = CallDispatched(
@@ -104,7 +104,7 @@ def intent(
         row.attempt,
         row.state,
         row.updated_at,
-        process,
+        memory.name,
         session.roles,
         session.scopes,
         who.user,

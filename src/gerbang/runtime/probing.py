@@ -25,7 +25,12 @@ def probe_proposal(session: RunSession, ticket: Ticket, probe: Probe, row: CallR
 
 def is_probe(row: CallRow) -> bool:
     """Tell whether a call was such a question: its step and its id are one, and name it so."""
-    return row.step_id == row.call_id and row.call_id.startswith("probe_")
+    return is_question(row.step_id, row.call_id)
+
+
+def is_question(step_id: str, call_id: str) -> bool:
+    """Tell the same from the names of a call's step and of itself."""
+    return step_id == call_id and call_id.startswith("probe_")
 
 
 def is_about(asked: CallRow, row: CallRow) -> bool:

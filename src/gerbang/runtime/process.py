@@ -1,4 +1,7 @@
-"""Which process sent a call, in a form that tells another one on the machine whether it still lives."""
+"""Which process sent a call, in a form that tells another one on the machine whether it still lives.
+
+A name may go on after a further full stop: that part tells several drivers in one process apart.
+"""
 
 import hashlib
 import os
@@ -29,6 +32,7 @@ def is_gone(name: str) -> bool:
     """Tell whether that process is known to have ended. False as well when it cannot be known from here."""
     machine, _, rest = name.partition(".")
     pid, _, start = rest.partition(".")
+    start = start.partition(".")[0]
     if machine == "-" or machine != process_name().partition(".")[0] or not pid.isdecimal():
         return False
     return _start(int(pid)) != start

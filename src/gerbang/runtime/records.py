@@ -14,6 +14,7 @@ from gerbang.policy.history import CallStatus
 from gerbang.policy.input import PolicyInput
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
+from gerbang.runtime.behind import Behind
 from gerbang.runtime.bodies import (
     decided,
     event,
@@ -26,7 +27,6 @@ from gerbang.runtime.outcome import ended
 from gerbang.runtime.output import Output
 from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
-from gerbang.runtime.process import process_name
 from gerbang.runtime.refusing import denied_row, denies, refusal
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import read_stored, stored_error
@@ -59,12 +59,11 @@ class Records:
         history: bool = True,
         taint: bool = True,
     ) -> None:
-        self._taint = taint  # nor of where values came from
+        self.asks_taint = taint  # nor of where values came from
         self._history = history  # a policy that never asks for past calls need not be told of them
         self._store = store
         self._clock = clock
-        self._watched = watched
-        self._process = process_name()
+        self.watched = watched
 
     async def _commit(self, session: RunSession, batch: Batch) -> Committed:
         """Write a batch to its end even when the task is cancelled meanwhile; then raise CancelledError."""
@@ -87,12 +86,13 @@ class Records:
         """Record that the call is about to run. Returns its row, and what the commit said: a kill switch, a
         limit, another holder of the key or of the run may stand against it.
 
-        `over` is a row whose place the call takes.
+        `over` is a row whose place the call takes. Raises Behind when others have gone on with the run.
         """
         row = dispatched_row(session, ticket, attempt, at, None if verdict is None else verdict.approval_id)
         batch = session.batch()
         if over is None:
             batch.claims.append(row)
+            batch.knows = session.memory.knows
         else:
             batch.calls.append(row)
         if verdict is not None:
@@ -101,9 +101,11 @@ class Records:
         batch.lease = session.lease
         if ticket.plan.limits or ticket.plan.rate is not None:
             batch.takes, batch.spends = draws(ticket.plan, session.principal, session.run_id)
-        batch.events.append(intent("call.dispatched", session, ticket, row, verdict, self._process))
+        batch.events.append(intent("call.dispatched", session, ticket, row, verdict))
+        history, before = session.memory.history, None
         if self._history:  # before anything is waited for: a sibling that is decided on meanwhile counts it
-            ticket.number = session.memory.history.note_started(ticket.plan.info, row.step_id)
+            before = history.before(ticket.plan.info) if batch.knows >= 0 else None
+            ticket.number = history.note_started(ticket.plan.info, row.step_id)
         try:
             if self._store.immediate:
                 committed = await self._store.commit(batch)
@@ -122,6 +124,12 @@ class Records:
         if committed.written:
             session.memory.row = None
             session.memory.described.add(ticket.call.contract.digest)
+        elif committed.behind:
+            number, ticket.number = ticket.number, 0
+            if before is not None:
+                history.withdraw(number, ticket.plan.info, before)
+            session.give_back(batch)
+            raise Behind
         else:
             self._not_begun(session, ticket)
             session.give_back(batch)
@@ -163,9 +171,10 @@ class Records:
         again = replace(row, state=state, attempt=row.attempt + 1, updated_at=at)
         batch = Batch(
             calls=[again],
-            events=[intent("call.retried", session, ticket, again, None, self._process)],
+            events=[intent("call.retried", session, ticket, again, None)],
             stops=(*ticket.plan.stops, session.stop, session.switch),
             lease=session.lease,
+            writer=session.memory.writer,
         )
         committed = await write(self._store, batch)
         return again if committed.written else None
@@ -215,9 +224,9 @@ class Records:
             decision=ticket.decision,
         )
         result = await self.ending(session, batch, result)
-        if self._taint:
+        if self.asks_taint:
             learn(session, ticket, outcome)
-        if error is None and ticket.entry.contract.name in self._watched:
+        if error is None and ticket.entry.contract.name in self.watched:
             session.memory.seen.append(
                 SeenCall(contract.name, row.call_id, result.event_id, call.arguments, now)
             )
@@ -227,10 +236,11 @@ class Records:
         """Write the record that ends a call, and return its result with the record's id.
 
         The run knows of the result before the record is written: whoever is cancelled meanwhile must not
-        end the call a second time. Raises TakenOver when another process has gone on with the run or call.
+        end the call a second time. Raises TakenOver when another process has gone on with the run or call,
+        and Behind when the batch asks for that.
         """
         session.ended[result.call_id] = result
-        batch.lease = session.lease
+        batch.lease, batch.writer = session.lease, session.memory.writer
         try:
             if session.closing is None and self._store.immediate:
                 committed = await self._store.commit(batch)
@@ -243,6 +253,8 @@ class Records:
         if not committed.written:
             del session.ended[result.call_id]
             session.give_back(batch)
+            if committed.behind:
+                raise Behind
             raise TakenOver(batch, result, None if committed.fenced else committed.taken)
         result = replace(result, event_id=f"{session.run_id}/{committed.seq}")
         session.ended[result.call_id] = result
@@ -254,6 +266,7 @@ class Records:
 
     async def through(self, session: RunSession, batch: Batch) -> Committed:
         """Commit an outcome: it is written whether or not somebody still waits for it."""
+        batch.writer = session.memory.writer
         if session.closing is not None:
             ended, session.closing = session.closing, None
             state = RunState.COMPLETED if ended.state == RunState.RUNNING else ended.state
@@ -295,14 +308,17 @@ class Records:
         verdict: "Verdict | None",
         result: Result,
         seen: PolicyInput | None = None,
+        *,
+        knows: int = -1,
     ) -> Result:
         """Record that a proposal was not run. Returns its result with the record's id.
 
         `call` is what was asked for, where it fits its contract, `seen` what policy decided on: when that was
-        to deny it, both are kept.
+        to deny it, both are kept. `knows` from 0 on: raises Behind when the run has later events of others.
         """
         now = self._clock.now()
         batch = session.batch()
+        batch.knows = knows
         if verdict is not None:
             verdict.give_up(batch, now, error)
             if verdict.held is not None:  # the key was held for the approval; it is free again
@@ -358,6 +374,6 @@ class Records:
         )
         if self._history:
             read_again(session, ticket, row)
-        if self._taint:
+        if self.asks_taint:
             learn(session, ticket, outcome)
         return await self.ending(session, batch, result)

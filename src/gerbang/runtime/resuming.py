@@ -13,14 +13,14 @@ from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import UsageError
 from gerbang.parse import arguments_from_json
 from gerbang.policy.history import STATUSES
-from gerbang.policy.tool_facts import make_tool_facts, tool_facts
+from gerbang.policy.tool_facts import ToolFacts, make_tool_facts, tool_facts
 from gerbang.ports import Store
 from gerbang.runtime import refusals
 from gerbang.runtime.bodies import step_name
 from gerbang.runtime.kept import OPENING, KeptAnswer, KeptCall, Opening, read_answer, read_opening
 from gerbang.runtime.listening import listen
 from gerbang.runtime.probing import is_probe
-from gerbang.runtime.session import RunMemory, RunSession
+from gerbang.runtime.session import Elsewhere, RunMemory, RunSession
 from gerbang.runtime.stored import read_stored
 from gerbang.taint.label import trust_of
 from gerbang.taint.provenance import field_names
@@ -154,35 +154,58 @@ async def remember(store: Store, session: RunSession, memory: RunMemory) -> None
 async def remember_calls(store: Store, run_id: str, catalogue: Catalogue, memory: RunMemory) -> None:
     """Give a run back what its calls have left, those of tools too that it may not know of any more.
 
-    A tool counts as what it was when it was called, if it has become harmless or is gone since.
+    A tool counts as what it was when it was called, if it has become harmless or is gone since. In a run that
+    others may drive too, what they have sent and not ended goes on; what they do from now on is not counted.
     """
-    rows = await store.calls(run_id)
-    classes, tokens = await _recorded(store, run_id)
+    classes, tokens, last = await _recorded(store, run_id)
+    shared = memory.knows >= 0
+    memory.knows = last if shared else -1
     memory.budget.tokens += tokens
-    for row in rows:
-        if row.state in _NEVER_SENT or is_probe(row):
+    for row in await store.calls(run_id):
+        if row.state in _NEVER_SENT or is_probe(row) or (shared and row.call_id not in classes):
             continue
-        entry, was = catalogue.recorded(row.tool), classes.get(row.call_id)
-        contract = None if entry is None else entry.contract
+        was = classes.get(row.call_id, "")
+        contract, facts = facts_of(catalogue, row.tool, was)
         memory.budget.recall(row.tool, row.fingerprint, 0.0 if contract is None else contract.cost_units)
         good = row.state in (CallState.SUCCEEDED, CallState.RESOLVED_SUCCEEDED)
         lost = row.state in (CallState.UNCERTAIN, CallState.DISPATCHED)
-        facts = make_tool_facts(row.tool, was or "") if contract is None else tool_facts(contract)
-        if was and was != facts.risk_class:
-            facts = replace(facts, keys=(*facts.keys, f"class:{was}"))
         number = memory.history.note_started(facts, row.step_id)
+        if shared and row.state == CallState.DISPATCHED:
+            memory.elsewhere[row.step_id, row.call_id] = Elsewhere(number, facts)
+            continue
         memory.history.note_finished(
             number, facts, STATUSES[1] if good else STATUSES[3] if lost else STATUSES[2]
         )
-        trust = _trust(contract, was)
-        output, error = read_stored(row.result)
-        told = None if output is None else output.value
-        if error is not None and error.said == OWN_WORDS:
-            good, told = True, error.message
-        if good:
-            memory.tainted = memory.tainted or trust == "external"
-            fields = frozenset() if contract is None else field_names(contract.parameters)
+        heard(memory, row, contract, was)
+
+
+def facts_of(catalogue: Catalogue, tool: str, was: str) -> tuple[Contract | None, ToolFacts]:
+    """Return the contract of a recorded call's tool, and what policy sees of it. `was` is its class then."""
+    entry = catalogue.recorded(tool)
+    contract = None if entry is None else entry.contract
+    facts = make_tool_facts(tool, was) if contract is None else tool_facts(contract)
+    if was and was != facts.risk_class:
+        facts = replace(facts, keys=(*facts.keys, f"class:{was}"))
+    return contract, facts
+
+
+def heard(
+    memory: RunMemory, row: CallRow, contract: Contract | None, was: str, *, taint: bool = True
+) -> bool:
+    """Have a run know what a recorded call told it. Returns whether the call succeeded."""
+    good = row.state in (CallState.SUCCEEDED, CallState.RESOLVED_SUCCEEDED)
+    trust = _trust(contract, was)
+    output, error = read_stored(row.result)
+    told = None if output is None else output.value
+    speaks = error is not None and error.said == OWN_WORDS
+    if error is not None and speaks:
+        told = error.message
+    if good or speaks:
+        memory.tainted = memory.tainted or trust == "external"
+        fields = frozenset() if contract is None else field_names(contract.parameters)
+        if taint:
             memory.known.hear(row.tool, trust, told, _given(row), fields)
+    return good
 
 
 def _given(row: CallRow) -> dict[str, Any]:
@@ -202,11 +225,14 @@ def _trust(contract: Contract | None, was: str | None) -> TrustLevel:
     return max(found, key=_TRUSTED.index, default="external")
 
 
-async def _recorded(store: Store, run_id: str) -> tuple[dict[str, str], int]:
-    """Return the class that each call's tool had when it was sent, by the call's id, and the tokens used."""
+async def _recorded(store: Store, run_id: str) -> tuple[dict[str, str], int, int]:
+    """Return the class that each call's tool had when it was sent, by the call's id, the tokens used, and the
+    number of the last event.
+    """
     classes: dict[str, str] = {}
-    tokens = 0
+    tokens = last = 0
     async for event in store.stream(run_id):
+        last = event.seq
         if event.kind in ("call.dispatched", "model.answered"):
             try:
                 body = msgspec.json.decode(event.body, type=_Noted)
@@ -215,7 +241,7 @@ async def _recorded(store: Store, run_id: str) -> tuple[dict[str, str], int]:
             tokens += body.input_tokens + body.output_tokens
             if body.risk_class:
                 classes[body.call_id] = body.risk_class
-    return classes, tokens
+    return classes, tokens, last
 
 
 async def remember_refusals(store: Store, run_id: str, memory: RunMemory) -> None:

@@ -1,9 +1,13 @@
 """What one run carries from call to call."""
 
+import asyncio
+import itertools
 import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gerbang.audit.commitments import SALT_BYTES, Commitments
 from gerbang.contract.catalogue import Catalogue
@@ -12,12 +16,22 @@ from gerbang.loop.budget import Budget
 from gerbang.loop.profile import Profile
 from gerbang.loop.texts import Texts
 from gerbang.policy.history import History
+from gerbang.policy.tool_facts import ToolFacts
+from gerbang.runtime.process import process_name
 from gerbang.taint.provenance import Provenance
 from gerbang.values import Principal, Result
 from gerbang.values.limit import Limit
 from gerbang.values.record import RUN_SWITCH, Batch, CallRow, Message, RunRow
 
 _SEEN: Final = 200
+_WRITERS: Final = itertools.count(1)
+
+
+class Elsewhere(Struct, frozen=True, gc=False):
+    """A call of the run that another process has begun, and not ended as far as we know."""
+
+    number: int
+    facts: ToolFacts
 
 
 def _never() -> bool:
@@ -37,9 +51,28 @@ class RunMemory:
     calls, `seen` what validators do: the newest calls that succeeded, for each tool that one of them watches.
     `known` tells where the values of arguments came from, when the policy asks for that. `salt` is the run's
     own: a new one, or that of the run's row.
+
+    `writer` and `name` are this process's for this run, in commits and in records. `knows` is the event of
+    the run up to which it knows what others did (`gerbang.runtime.catching_up`), -1 where nobody else can do
+    anything, `elsewhere` their calls that have not ended, by step and id, `turn` whose it is to look.
     """
 
-    __slots__ = ("_marks", "_salt", "budget", "described", "history", "known", "row", "seen", "tainted")
+    __slots__ = (
+        "_marks",
+        "_salt",
+        "budget",
+        "described",
+        "elsewhere",
+        "history",
+        "known",
+        "knows",
+        "name",
+        "row",
+        "seen",
+        "tainted",
+        "turn",
+        "writer",
+    )
 
     def __init__(self, budget: Budget, salt: bytes = b"") -> None:
         self.budget = budget
@@ -51,6 +84,11 @@ class RunMemory:
         self.history = History()
         self.known = Provenance()
         self.described: set[str] = set()
+        self.writer = next(_WRITERS)
+        self.name = f"{process_name()}.{self.writer}"
+        self.knows = -1
+        self.turn: asyncio.Lock | None = None
+        self.elsewhere: dict[tuple[str, str], Elsewhere] = {}
         self.seen: deque[SeenCall] = deque(maxlen=_SEEN)
 
     def adopt(self, salt: bytes) -> None:
@@ -171,13 +209,20 @@ class RunSession:
     def batch(self) -> Batch:
         """Return the batch that waits for the next commit, or a new one. The caller must commit it."""
         carried, self.carry = self.carry, None
-        return Batch() if carried is None else carried
+        batch = Batch() if carried is None else carried
+        batch.writer = self.memory.writer
+        return batch
 
     def give_back(self, batch: Batch, letter: Message | None = None) -> None:
         """Keep what a batch carried that was not written; its last event was the failed attempt's own, and
         so was `letter`.
         """
-        owed = Batch(runs=batch.runs, answers=batch.answers, events=batch.events[:-1], hold=batch.hold)
+        owed = Batch(
+            runs=batch.runs,
+            answers=batch.answers,
+            events=batch.events[:-1],
+            hold=batch.hold,
+        )
         owed.messages = [message for message in batch.messages if message is not letter]
         if self.carry is not None:  # another call of the run left something meanwhile
             owed.runs += self.carry.runs

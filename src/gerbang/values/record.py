@@ -294,6 +294,8 @@ class Batch(Struct):
 
     What is asked first, in this order; the first that fails is named by `Committed`:
     `stops` are the kill switches that stop this batch; `lease` is the run and fence that the writer holds;
+    `knows`, unless it is below 0, is the last event of the run (that of the last event here) that the writer
+    knows of, besides its own: those of batches with the same `writer`, a number above 0 of its process;
     `expects` names approvals and the state, or the seal, that each must still have; `claims` are new calls
     whose key must be free (a row in FAILED, CANCELLED, REFUSED or RESOLVED_FAILED counts as free and is
     replaced); `calls` are rows that are overwritten, each by one that follows it (`follows`); `takes` and
@@ -320,6 +322,8 @@ class Batch(Struct):
     pins: tuple[Pin, ...] = ()
     erases: tuple[Erase, ...] = ()
     messages: list[Message] = []
+    writer: int = 0
+    knows: int = -1
 
 
 class Committed(Struct, frozen=True, gc=False):
@@ -327,8 +331,9 @@ class Committed(Struct, frozen=True, gc=False):
     not follow: then nothing was written.
 
     `stale` is the approval that was not in the state that the batch expected, `stopped` the kill switch
-    that is on, `limited` the limit that is reached; `fenced` tells that the lease is another's, or nobody's.
-    With any of these nothing was written either.
+    that is on, `limited` the limit that is reached; `fenced` tells that the lease is another's, or nobody's,
+    `behind` that the run has events that the writer does not know of. With any of these nothing was written
+    either.
 
     `seq` is the sequence number of the batch's last event in its run (0 when it had none); `held` the lease
     that the batch took.
@@ -341,11 +346,12 @@ class Committed(Struct, frozen=True, gc=False):
     fenced: bool = False
     limited: Limited | None = None
     held: Lease | None = None
+    behind: bool = False
 
     @property
     def written(self) -> bool:
         """True when the batch was written."""
-        return not (self.taken or self.stale or self.stopped or self.fenced or self.limited)
+        return not (self.taken or self.stale or self.stopped or self.fenced or self.limited or self.behind)
 
 
 FREE_STATES = frozenset({CallState.FAILED, CallState.CANCELLED, CallState.REFUSED, CallState.RESOLVED_FAILED})
@@ -354,43 +360,3 @@ FREE_STATES = frozenset({CallState.FAILED, CallState.CANCELLED, CallState.REFUSE
 
 OPEN_STATES = frozenset({CallState.PLANNED, CallState.DISPATCHED, CallState.UNCERTAIN})
 """States of a call that still waits for its outcome, or for somebody to find out what became of it."""
-
-
-FOLLOWS = frozenset(
-    {
-        (CallState.PLANNED, CallState.DISPATCHED),
-        (CallState.PLANNED, CallState.CANCELLED),
-        (CallState.PLANNED, CallState.REFUSED),
-        (CallState.DISPATCHED, CallState.DISPATCHED),
-        (CallState.DISPATCHED, CallState.SUCCEEDED),
-        (CallState.DISPATCHED, CallState.FAILED),
-        (CallState.DISPATCHED, CallState.UNCERTAIN),
-        (CallState.UNCERTAIN, CallState.RESOLVED_SUCCEEDED),
-        (CallState.UNCERTAIN, CallState.RESOLVED_FAILED),
-    }
-)
-"""Which state of a call's row may be written over which: the ledger's table, held by the stores as well.
-
-A write that comes too late, from a process that knew an older row, stands against its whole batch.
-"""
-
-
-def follows(former: CallRow, row: CallRow) -> bool:
-    """Tell whether a row may be written over the one that stands: of the same attempt, or of a later one."""
-    if (former.state, row.state) not in FOLLOWS:
-        return False
-    return row.attempt == former.attempt or (
-        row.state == CallState.DISPATCHED and row.attempt > former.attempt
-    )
-
-
-def frees(holder: CallRow, claim: CallRow) -> bool:
-    """Tell whether the row that holds a key gives way to a claim.
-
-    It does when its effect is known not to have happened, and when it only holds the key for the very
-    approval that the claim uses: two users of one approval then meet here, and the second is refused.
-    """
-    if holder.state in FREE_STATES:
-        return True
-    held = holder.state == CallState.PLANNED and holder.approval_id is not None
-    return held and claim.state == CallState.DISPATCHED and claim.approval_id == holder.approval_id

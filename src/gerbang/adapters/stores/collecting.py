@@ -2,17 +2,10 @@
 
 from typing import Protocol
 
+from gerbang.adapters.stores.heads import Head, is_behind
 from gerbang.adapters.stores.prepared import Params, Prepared
 from gerbang.audit.chain import extend
 from gerbang.values.record import Committed, Lease
-
-
-class Head(Protocol):
-    """The end of a run's chain: the run's number in the store, the last sequence and digest."""
-
-    run: int
-    seq: int
-    digest: bytes
 
 
 class Heads(Protocol):
@@ -28,11 +21,19 @@ class Collecting:
 
     def __init__(self, heads: Heads) -> None:
         self._ends = heads
+        self.moved = False  # True: the ends of chains are ahead of what is in the store
         self._runs: list[Params] = []
         self._answers: list[Params] = []
         self._approvals: list[Params] = []
         self._messages: list[Params] = []
         self._events: list[Params] = []
+
+    def is_behind(self, batch: Prepared) -> bool:
+        """Tell whether a run has events that the batch's writer must know of, and does not."""
+        if batch.knows < 0:
+            return False
+        head = self._ends.of(batch.events[-1].run_id)
+        return is_behind(head.by, head.since, head.seq, batch.writer, batch.knows)
 
     def add(self, batch: Prepared, held: Lease | None = None) -> Committed:
         """Take in all of a batch but its calls. The ends of its chains move."""
@@ -44,11 +45,14 @@ class Collecting:
             self._approvals += batch.approvals
         if batch.messages:
             self._messages += batch.messages
-        seq = 0
+        seq, writer = 0, batch.writer
         append = self._events.append
+        self.moved = True
         for event in batch.events:
             head = self._ends.of(event.run_id)
             kind, body = event.kind, event.body
+            if head.by != writer:
+                head.by, head.since = writer, head.seq
             head.digest = digest = extend(head.digest, kind, body)
             head.seq = seq = head.seq + 1
             append((head.run, seq, kind, body, digest))

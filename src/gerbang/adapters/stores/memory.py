@@ -1,11 +1,13 @@
 """The store that lives in memory: the rules of the durable one, without its file."""
 
 import os
+from itertools import islice
 from typing import TypeVar
 
 from msgspec.structs import replace
 
 from gerbang.adapters.stores.checks import Checks, Nowhere, asks, only_stops, span_of, window
+from gerbang.adapters.stores.heads import is_behind
 from gerbang.adapters.stores.seal_mark import NAME, check_mark
 from gerbang.adapters.stores.store_clock import MICRO, StoreClock
 from gerbang.adapters.stores.switches import Switches
@@ -13,6 +15,7 @@ from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_ro
 from gerbang.audit.chain import core, extend, start
 from gerbang.errors import StoreError
 from gerbang.ports import Clock, Named
+from gerbang.values.call_order import follows, frees
 from gerbang.values.event import NewEvent, Said
 from gerbang.values.record import (
     ERASED,
@@ -33,8 +36,6 @@ from gerbang.values.record import (
     Pin,
     RunRow,
     RunState,
-    follows,
-    frees,
     outdates,
 )
 
@@ -49,15 +50,18 @@ class _Chain:
     Bodies are written and digests made when they are read: nothing that they are made from can change.
     """
 
-    __slots__ = ("_bodies", "digests", "kinds", "run_id")
+    __slots__ = ("_bodies", "by", "digests", "kinds", "run_id", "since")
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self.kinds: list[str] = []
         self._bodies: list[bytes | Said] = []
         self.digests = bytearray(start(run_id))
+        self.by = self.since = 0
 
-    def append(self, event: NewEvent) -> int:
+    def append(self, event: NewEvent, writer: int) -> int:
+        if self.by != writer:
+            self.by, self.since = writer, len(self.kinds)
         self.kinds.append(event.kind)
         self._bodies.append(event.said)
         return len(self.kinds)
@@ -144,7 +148,7 @@ class MemoryStore(Switches):
             chain = self._chains.get(event.run_id)
             if chain is None:
                 chain = self._chains[event.run_id] = _Chain(event.run_id)
-            seq = chain.append(event)
+            seq = chain.append(event, batch.writer)
         for erase in batch.erases:
             self._erase(erase)
         return Committed(seq, held=held)
@@ -184,6 +188,8 @@ class MemoryStore(Switches):
             refusal = checks.barred(batch)
             if refusal is not None:
                 return refusal, None
+        if batch.knows >= 0 and self._is_behind(batch):
+            return Committed(behind=True), None
         for approval_id, state in batch.expects.items():
             standing = self._approvals.get(approval_id)
             if standing is not None and not standing.answers_to(state):
@@ -203,6 +209,12 @@ class MemoryStore(Switches):
         self._pins.update(checks.changed_pins)
         checks.settle()
         return None, drawn
+
+    def _is_behind(self, batch: Batch) -> bool:
+        chain = self._chains.get(batch.events[-1].run_id) if batch.events else None
+        if chain is None:
+            return False
+        return is_behind(chain.by, chain.since, len(chain.kinds), batch.writer, batch.knows)
 
     def _taken(self, claims: list[CallRow]) -> CallRow | None:
         mine: dict[str, CallRow] = {}
@@ -226,9 +238,12 @@ class MemoryStore(Switches):
         """Return the ledger row of a key."""
         return self._calls.get(key)
 
-    async def calls(self, run_id: str) -> list[CallRow]:
-        """Return a run's calls in the order they were proposed."""
-        return [self._calls[key] for key in self._calls_of.get(run_id, ())]
+    async def calls(self, run_id: str, *, newest: int | None = None) -> list[CallRow]:
+        """Return a run's calls in the order they were proposed: all, or so many of the newest."""
+        keys = self._calls_of.get(run_id, {})
+        if newest is not None:
+            return [self._calls[key] for key in reversed(list(islice(reversed(keys), max(newest, 0))))]
+        return [self._calls[key] for key in keys]
 
     async def open_calls(self, run_id: str) -> list[CallRow]:
         """Return the run's calls that have no outcome yet, in the order they were proposed."""

@@ -46,6 +46,7 @@ class PgGroup:
         self._address = address
         self._session = Session(address, patience_s)
         self._heads = PgHeads()
+        self._rows = Rows(self._heads)
         self._drawn = 0
 
     def write(self, group: Sequence[Prepared]) -> list[Committed]:
@@ -106,7 +107,10 @@ class PgGroup:
                 answers = self._in_turn(connection, group, alone=way is _Way.ALONE)
             written = self._session.commit(connection)
         except BaseException as fault:
-            self._heads.forget()
+            if self._rows.moved or not isinstance(fault, _Contended):
+                self._heads.forget()
+            else:
+                self._heads.let_go()
             if is_lost(fault):
                 self._session.drop()
             elif connection is not None:
@@ -120,7 +124,7 @@ class PgGroup:
     def _together(self, connection: Connection, group: Sequence[Prepared], *, lock: bool) -> list[Committed]:
         """Write all, in one pipeline. Raises _Contended when something stands against one of them."""
         gate = _Gate(group)
-        rows = Rows(self._heads)
+        rows = self._rows = Rows(self._heads)
         claimed = None
         with connection.pipeline():
             self._session.begin(connection)
@@ -133,6 +137,8 @@ class PgGroup:
                 claimed = connection.execute(statements.CLAIM, values, binary=True)
             answers = []
             for batch in group:
+                if rows.is_behind(batch):
+                    raise _Contended
                 if batch.calls:
                     rows.calls += batch.calls
                 answers.append(rows.add(batch))
@@ -154,24 +160,23 @@ class PgGroup:
         self._session.check(connection)
         ledger.take()
         checks.take()
+        rows = self._rows = Rows(self._heads)
+        run_ids = {event.run_id for batch in group for event in batch.events}
+        with connection.pipeline():
+            self._heads.load(connection, run_ids, lock=True)
         answers: list[Committed] = []
-        going: list[tuple[int, Prepared]] = []
-        for place, batch in enumerate(group):
-            answer = _decide(batch, ledger, checks)
-            answers.append(answer)
+        for batch in group:
+            answer = _decide(batch, ledger, checks, rows)
             if answer.written:
                 ledger.enter(batch)
-                going.append((place, batch))
-        rows = Rows(self._heads)
+                answer = rows.add(batch, answer.held)
+            answers.append(answer)
+        going = [batch for batch, answer in zip(group, answers, strict=True) if answer.written]
         with connection.pipeline():
-            run_ids = {event.run_id for _, batch in going for event in batch.events}
-            self._heads.load(connection, run_ids, lock=True)
-            for place, batch in going:
-                answers[place] = rows.add(batch, answers[place].held)
             ledger.write_out(connection)
             checks.write_out(connection)
             rows.write(connection)
-            for _, batch in going:
+            for batch in going:
                 for erase in batch.erases:
                     for statement, replaces in statements.ERASE:
                         known = (erase.result, text(erase.run_id)) if replaces else (text(erase.run_id),)
@@ -214,12 +219,14 @@ class _Gate:
         return any(standing.get(run_id) != fence for run_id, fence in self._fences)
 
 
-def _decide(batch: Prepared, ledger: Ledger, checks: ServerChecks) -> Committed:
+def _decide(batch: Prepared, ledger: Ledger, checks: ServerChecks, rows: Rows) -> Committed:
     """Return a refusal, or what the batch took."""
     asked = batch.asked
     barred = None if asked is None else checks.barred(asked)
     if barred is not None:
         return barred
+    if rows.is_behind(batch):
+        return Committed(behind=True)
     stale = ledger.unexpected(batch.expects)
     if stale is not None:
         return Committed(stale=stale)

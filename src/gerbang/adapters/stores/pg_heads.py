@@ -21,10 +21,12 @@ class PgHeads:
 
     def __init__(self) -> None:
         self._heads: dict[str, Head] = {}
+        self._former: dict[str, Head] = {}
 
     def forget(self) -> None:
         """Forget all: the transaction that moved them was undone, or another process has written."""
         self._heads.clear()
+        self._former.clear()
 
     def load(self, connection: Connection, run_ids: Iterable[str], *, lock: bool) -> None:
         """Make the ends of these chains known; new runs get their numbers. Waits only for unknown ones."""
@@ -39,7 +41,13 @@ class PgHeads:
             connection.execute(statements.LOCK_CHAINS, (names,), binary=True)
         for found, run, seq, digest in connection.execute(statements.GET_HEADS, (names,), binary=True):
             run_id = received(found)
-            self._heads[run_id] = Head(run, seq or 0, digest if seq else start(run_id))
+            head = Head(run, seq or 0, digest if seq else start(run_id))
+            head.follow(self._heads.get(run_id) or self._former.get(run_id))
+            self._heads[run_id] = head
+
+    def let_go(self) -> None:
+        """Read the ends anew: they have not moved in the transaction that was undone."""
+        self._former, self._heads = self._heads, {}
 
     def of(self, run_id: str) -> Head:
         """Return the end of a run's chain, which is the caller's to move."""

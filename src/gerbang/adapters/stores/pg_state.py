@@ -19,7 +19,8 @@ from gerbang.adapters.stores.pg_rows import note_uncertain, send
 from gerbang.adapters.stores.prepared import KEY, Params, Prepared
 from gerbang.adapters.stores.store_clock import MICRO, StoreClock
 from gerbang.adapters.stores.writing import renewed_call
-from gerbang.values.record import ApprovalRow, CallRow, Hold, Kill, Lease, follows, frees
+from gerbang.values.call_order import follows, frees
+from gerbang.values.record import ApprovalRow, CallRow, Hold, Kill, Lease
 
 
 class Vanished(Exception):

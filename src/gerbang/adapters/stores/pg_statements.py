@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from gerbang.adapters.stores.pg_columns import types_of
 from gerbang.audit.chain import DETAIL_MARK, DETAIL_WIDTH
-from gerbang.values.record import FOLLOWS, AnswerRow, ApprovalRow, CallRow, Kill, Lease, Message, Pin, RunRow
+from gerbang.values.call_order import FOLLOWS
+from gerbang.values.record import AnswerRow, ApprovalRow, CallRow, Kill, Lease, Message, Pin, RunRow
 
 CALL_TYPES: Final = types_of(CallRow)
 RUN_TYPES: Final = types_of(RunRow)
@@ -161,6 +162,7 @@ GET_UNFINISHED: Final = (
 )
 GET_CALL: Final = f"SELECT {_CALL} FROM gerbang.calls WHERE key = %s"  # noqa: S608
 GET_CALLS: Final = f"SELECT {_CALL} FROM gerbang.calls WHERE run_id = %s ORDER BY place"  # noqa: S608
+GET_NEWEST_CALLS: Final = f"{GET_CALLS} DESC LIMIT %s"
 GET_OPEN_CALLS: Final = (
     f"SELECT {_CALL} FROM gerbang.calls WHERE run_id = %s "  # noqa: S608
     "AND state IN ('PLANNED', 'DISPATCHED', 'UNCERTAIN') ORDER BY place"

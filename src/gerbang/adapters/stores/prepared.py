@@ -40,8 +40,10 @@ class Prepared:
         "erases",
         "events",
         "expects",
+        "knows",
         "messages",
         "runs",
+        "writer",
     )
 
     def __init__(self, batch: Batch) -> None:
@@ -55,3 +57,5 @@ class Prepared:
         self.expects = dict(batch.expects)
         self.erases = batch.erases
         self.asked = Asked(batch) if asks(batch) else None
+        self.writer = batch.writer
+        self.knows = batch.knows if batch.events else -1

@@ -167,9 +167,9 @@ class SealedStore(Switches):
         """Return the ledger row of a key."""
         return self._maybe(await self._inner.call(key))
 
-    async def calls(self, run_id: str) -> list[CallRow]:
-        """Return a run's calls in the order they were proposed."""
-        return [self._open(row) for row in await self._inner.calls(run_id)]
+    async def calls(self, run_id: str, *, newest: int | None = None) -> list[CallRow]:
+        """Return a run's calls in the order they were proposed: all, or so many of the newest."""
+        return [self._open(row) for row in await self._inner.calls(run_id, newest=newest)]
 
     async def open_calls(self, run_id: str) -> list[CallRow]:
         """Return the run's calls that have no outcome yet, in the order they were proposed."""

@@ -47,9 +47,12 @@ class SqlReading(Switches):
         """Return the ledger row of a key."""
         return self._first(CallRow, await self._read(self._queries.GET_CALL, key))
 
-    async def calls(self, run_id: str) -> list[CallRow]:
-        """Return a run's calls in the order they were proposed."""
-        return self._rows(CallRow, await self._read(self._queries.GET_CALLS, run_id))
+    async def calls(self, run_id: str, *, newest: int | None = None) -> list[CallRow]:
+        """Return a run's calls in the order they were proposed: all, or so many of the newest."""
+        if newest is None:
+            return self._rows(CallRow, await self._read(self._queries.GET_CALLS, run_id))
+        found = await self._read(self._queries.GET_NEWEST_CALLS, run_id, max(newest, 0))
+        return self._rows(CallRow, found[::-1])
 
     async def open_calls(self, run_id: str) -> list[CallRow]:
         """Return the run's calls that have no outcome yet, in the order they were proposed."""

@@ -12,12 +12,13 @@ from gerbang.adapters.stores.sqlite_fault import is_busy, translate
 from gerbang.adapters.stores.sqlite_heads import Heads
 from gerbang.adapters.stores.store_clock import StoreClock
 from gerbang.errors import StoreError
-from gerbang.values.record import ApprovalRow, CallRow, Committed, Lease, follows, frees
+from gerbang.values.call_order import follows, frees
+from gerbang.values.record import ApprovalRow, CallRow, Committed, Lease
 
 
 class _Contended(Exception):
-    """A claimed key has a row, a row is not what a writer knew, or an approval's state matters: batches are
-    decided one after the other.
+    """A claimed key has a row, a row or a run is not what a writer knew, or an approval's state matters:
+    batches are decided one after the other.
     """
 
 
@@ -72,8 +73,9 @@ class GroupWriter:
                 if self._drawn % checks.PRUNE_EVERY == 0:
                     prune(self._checks.told, connection)
             connection.execute("COMMIT")
-        except BaseException:
-            self._heads.forget()  # they may be ahead of what is in the file
+        except BaseException as fault:
+            if writing.moved or not isinstance(fault, _Contended):
+                self._heads.forget()  # they may be ahead of what is in the file
             self._checks.forget()
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -119,6 +121,8 @@ class _Together(Collecting):
         return committed
 
     def _add(self, batch: Prepared, held: Lease | None = None) -> Committed:
+        if self.is_behind(batch):
+            raise _Contended
         if batch.calls:
             self._calls += batch.calls
         return self.add(batch, held)
@@ -156,6 +160,8 @@ class _InTurn(_Together):
         barred = None if asked is None else self._checks.barred(asked)
         if barred is not None:
             return barred
+        if self.is_behind(batch):
+            return Committed(behind=True)
         stale = self._unexpected(batch.expects)
         if stale is not None:
             return Committed(stale=stale)

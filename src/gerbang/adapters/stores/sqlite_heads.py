@@ -11,11 +11,15 @@ _KEPT: Final = 4096
 
 
 class Heads:
-    """Chain ends by run, remembered for as long as no other connection writes to the file."""
+    """Chain ends by run, remembered for as long as no other connection writes to the file.
+
+    Who wrote the newest events of a run is remembered longer: a chain that ends as it did is still ours.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._heads: dict[str, Head] = {}
+        self._former: dict[str, Head] = {}
         self._data_version = -1
 
     def refresh(self) -> bool:
@@ -27,6 +31,9 @@ class Heads:
         (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         others = bool(version != self._data_version)
         if others or len(self._heads) > _KEPT:
+            if len(self._former) > _KEPT:
+                self._former.clear()
+            self._former |= self._heads
             self._heads.clear()
             self._data_version = version
         return others
@@ -34,12 +41,14 @@ class Heads:
     def forget(self) -> None:
         """Forget all: the transaction that moved them was undone."""
         self._heads.clear()
+        self._former.clear()
 
     def of(self, run_id: str) -> Head:
         """Return the end of a run's chain, which is the caller's to move. A new run gets its number."""
         head = self._heads.get(run_id)
         if head is None:
             head = self._heads[run_id] = self._read(run_id)
+            head.follow(self._former.pop(run_id, None))
         return head
 
     def _read(self, run_id: str) -> Head:

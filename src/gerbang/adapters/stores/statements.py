@@ -3,7 +3,8 @@
 from typing import Final
 
 from gerbang.audit.chain import DETAIL_MARK, DETAIL_WIDTH
-from gerbang.values.record import FOLLOWS, AnswerRow, ApprovalRow, CallRow, Message, RunRow
+from gerbang.values.call_order import FOLLOWS
+from gerbang.values.record import AnswerRow, ApprovalRow, CallRow, Message, RunRow
 
 _RowType = type[RunRow] | type[AnswerRow] | type[CallRow] | type[ApprovalRow] | type[Message]
 
@@ -51,6 +52,7 @@ GET_CHAIN: Final = "SELECT run FROM chains WHERE run_id = ?"
 GET_HEAD: Final = "SELECT seq, digest FROM events WHERE run = ? ORDER BY seq DESC LIMIT 1"
 GET_CALL: Final = f"SELECT {_columns(CallRow)} FROM calls WHERE key = ?"  # noqa: S608
 GET_CALLS: Final = f"SELECT {_columns(CallRow)} FROM calls WHERE run_id = ? ORDER BY place"  # noqa: S608
+GET_NEWEST_CALLS: Final = f"{GET_CALLS} DESC LIMIT ?"
 GET_RUN: Final = f"{_RUNS} WHERE runs.run_id = ?"
 GET_UNFINISHED: Final = (
     f"{_RUNS} LEFT JOIN leases USING (run_id) WHERE runs.state = 'running' "
