@@ -133,6 +133,12 @@ def test_home_is_expanded_in_the_path(tmp_path: Path, monkeypatch: pytest.Monkey
 SECOND: list[tuple[str, str, str, Any]] = [
     ("LLM_TOOLS_ENABLED", "false", "tools_enabled", False),
     ("LLM_TOOLS_ENABLED", "1", "tools_enabled", True),
+    ("LLM_TOOLS_ENABLED", "0", "tools_enabled", False),
+    ("LLM_TOOLS_ENABLED", "TRUE", "tools_enabled", True),
+    ("LLM_TOOLS_ENABLED", "yes", "tools_enabled", True),
+    ("LLM_TOOLS_ENABLED", "On", "tools_enabled", True),
+    ("LLM_TOOLS_ENABLED", "no", "tools_enabled", False),
+    ("LLM_TOOLS_ENABLED", "OFF", "tools_enabled", False),
     ("LLM_TOOLS_FILE", "tools.json", "tools_file", "tools.json"),
     ("LLM_TOOL_MAX_ITERATIONS", "7", "tool_max_iterations", 7),
     ("LLM_TOOL_TIMEOUT_SECS", "2.5", "tool_timeout_secs", 2.5),

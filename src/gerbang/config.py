@@ -222,6 +222,8 @@ def _checked(name: str, value: Any, source: str) -> Any:
     text = isinstance(value, str)
     if text and name == "egress":  # a list has no other form in the environment
         value = [part.strip() for part in value.split(",") if part.strip()]
+    if text and bool in get_args(kind):
+        value = _SWITCH.get(value.strip().lower(), value)
     choices = get_args(kind) if get_origin(kind) is Literal else ()
     if choices and value not in choices:
         raise ConfigError(f"The setting {name} {source} is one of: {', '.join(choices)}; not {value!r}.")
@@ -244,4 +246,6 @@ def _suggest(name: str) -> str:
     return f"Did you mean {near[0]!r}?" if near else f"Known settings: {', '.join(KEYS)}."
 
 
+_SWITCH: Final = {"yes": True, "on": True, "no": False, "off": False}
+"""Words that people write beside true, false, 1 and 0."""
 _TYPES: Final = {field.name: field.type for field in fields(Settings)}

@@ -74,3 +74,9 @@ def test_interrupted_while_the_program_is_still_loading() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (Exit.INTERRUPTED, b"", b"")
+
+
+def test_the_package_is_the_command_too() -> None:
+    for arguments, code in ((["--version"], 0), (["no-such-command"], 2)):
+        command = [sys.executable, "-m", "gerbang", *arguments]
+        assert subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == code

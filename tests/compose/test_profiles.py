@@ -118,6 +118,25 @@ TERMINAL_SHAPES: list[tuple[str, str, str, str]] = [
     ("run", tool_use("run", command="ls"), "TOOL_UNKNOWN", "run_in_terminal"),
     ("no name", '<tool_use>{"command": "ls"}</tool_use>', "CALL_SHAPE", "name"),
     ("half JSON", '<tool_use>{"name": "run_in_terminal", "arguments": {"command": "ls</tool_use>', "", ""),
+    (
+        "no JSON",
+        "<tool_use>not json</tool_use>",
+        "CALL_NOT_STARTED",
+        "put the whole call right behind the mark",
+    ),
+    (
+        "no JSON, in a text",
+        "Now: <tool_call>ls -l</tool_call>, then on.",
+        "CALL_NOT_STARTED",
+        "in back ticks",
+    ),
+    ("nothing", "<tool_use></tool_use>", "CALL_NOT_STARTED", "Error: "),
+    (
+        "execute",
+        tool_use("execute", command="ls"),
+        "TOOL_UNKNOWN",
+        "execute. Use one of the listed tools: run_in_",
+    ),
     ("cmd for command", tool_use("run_in_terminal", cmd="git status"), "MISSING_FIELD", "command"),
 ]
 
@@ -133,6 +152,28 @@ def test_terminal_wrong_shapes_are_told_how_to_repair(text: str, wanted: str, sa
     if wanted:
         assert code(call) == wanted
     assert said in watched.last[-1].content
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Calls look like `<tool_use>…</tool_use>`.",
+        "```\n<tool_use>…</tool_use>\n```",
+        "The mark <tool_use> begins a call.",
+        "</tool_use> ends what <tool_use> begins.",
+    ],
+)
+def test_terminal_a_mark_in_prose_is_text(text: str) -> None:
+    result, watched = run(talk([text], [terminal], profile="terminal"))
+    assert (result.status, result.answer, len(watched.seen)) == ("completed", text, 1)
+
+
+def test_terminal_a_block_that_is_said_once_more_is_meant_as_text() -> None:
+    text = "You write <tool_use>the call</tool_use> then."
+    result, watched = run(talk([text], [terminal], profile="terminal"))
+    assert (result.status, result.answer, len(watched.seen)) == ("completed", text, 2)
+    result, watched = run(talk([text, "Sorry.", text], [terminal], profile="terminal"))
+    assert (result.status, result.answer, len(watched.seen)) == ("completed", "Sorry.", 2)
 
 
 def test_terminal_a_fenced_object_that_is_no_call_is_text() -> None:
@@ -223,6 +264,13 @@ def test_minimal_in_indonesian() -> None:
     assert "Memanggil calculator" in said
     assert any("Tidak ada di KB" in text for text in said)
     assert any("Error: Tool kalkulator tidak terdaftar" in text for text in said)
+
+
+def test_minimal_an_unknown_tool_in_a_fence() -> None:
+    script = ['```json\n{"tool": "lamps", "input": "on"}\n```', '```\n{"tool": "none", "input": "ok"}\n```']
+    result, watched = run(talk(script, basics.minimal_tools({}), profile="minimal", lang="id"))
+    assert "Error: Tool lamps tidak terdaftar" in watched.last[-1].content
+    assert result.answer == "ok"
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
 
 from tests.server.model import HOLD
@@ -138,6 +140,27 @@ def test_a_running_turn_keeps_its_tools_and_the_next_has_the_new_ones() -> None:
             assert '"celsius":20' in told[-1].replace(" ", "")
             names = [item["function"]["name"] for item in model.requests[-1]["tools"]]
             assert names.count("get_weather") == 1
+            assert "read_file" not in names  # the profile has the definitions and the operator's own tools
+
+    asyncio.run(main())
+
+
+CONTRACT = """
+name: city.mayor.v1
+risk: read_external
+description: The mayor of a city. Returns a name.
+http: {url: "https://api.example.com/mayor", method: GET}
+"""
+
+
+def test_contract_files_are_served_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mayor.yaml").write_text(CONTRACT)
+    monkeypatch.setenv("GERBANG_CONTRACTS", str(tmp_path / "mayor.yaml"))
+
+    async def main() -> None:
+        async with scripted({}) as (server, _), client(server) as http:
+            assert (await http.get("/v1/tools/city.mayor.v1"))[0] == 200
+            assert (await http.get("/api/tools"))[1]["count"] == 0
 
     asyncio.run(main())
 

@@ -141,7 +141,7 @@ def _service(settings: Settings, bounds: Any, keys: Path, extra: Sequence[str], 
     from gerbang.server.service import Service
 
     kept = opened(settings.secrets)
-    tools = street.tools(settings, extra)
+    tools = [*street.tools(settings, extra, served=True), *street.contract_tools(settings)]
     definitions = street.file_tools(settings)
     if any(tool.contract.secrets for tool in [*tools, *definitions] if hasattr(tool, "contract")):
         kept.unlock()  # a person is asked for the passphrase now, not while a call runs

@@ -44,13 +44,14 @@ def store_exists(settings: Settings) -> bool:
     return not url.startswith(_SQLITE) or Path(url.removeprefix(_SQLITE)).expanduser().exists()
 
 
-def tools(settings: Settings, extra: Iterable[str], *, look: bool = False) -> list[Any]:
+def tools(settings: Settings, extra: Iterable[str], *, look: bool = False, served: bool = False) -> list[Any]:
     """Return the basics pack for this workspace and the tools named as `MODULE:NAME`.
 
-    The profile `voice` with a file of HTTP tools has those of the file instead of the pack. With `look`
-    nothing will run, so no workspace is made.
+    The profile `voice` with a file of HTTP tools has those of the file instead of the pack, and no pack at
+    all in a server (`served`): there a request may bring the definitions. With `look` nothing will run, so
+    no workspace is made.
     """
-    bare = settings.profile == "voice" and settings.active_tools_file() is not None
+    bare = settings.profile == "voice" and (served or settings.active_tools_file() is not None)
     pack = [] if bare else _basics(settings, look=look)
     return [*pack, *(tool for name in extra for tool in _from_python(name))]
 

@@ -295,7 +295,7 @@ _BARE: Final = (
         "fenced_json", ("any, by prompt",), "bare", "J", ("```json",), (), Bare(fence=True, untagged=False)
     ),
     Dialect("bare_json", ("any, by prompt",), "bare", "J", ("{", "["), (), Bare()),
-    Dialect("router", ("any, by prompt",), "bare", "J", ("{",), (), Bare(router=True)),
+    Dialect("router", ("any, by prompt",), "bare", "J", ("{",), (), Bare(router=True, fence=True)),
     Dialect("react", ("any, by prompt",), "react", "J", ("Action:",)),
 )
 

@@ -13,7 +13,7 @@ CODES: Final[dict[str, str]] = {
     "CALL_TOO_LARGE": "The call is too large ({why}). Send less text in one call.",
     "CALL_TOO_DEEP": "The arguments are nested too deeply ({why}). Send a flatter structure.",
     "CALL_NOT_STARTED": "A call mark is followed by something that is no call, so it was left in the text. "
-    "To call a tool, put the call right behind the mark.",
+    "To call a tool, put the whole call right behind the mark; to only show the mark, put it in back ticks.",
     "CALL_NOT_OFFERED": "The recipient {why} is not one of the offered tools. Call a tool by its exact name.",
     "CALL_NOT_LITERAL": "The arguments are not plain values ({why}). Use only text, numbers, true or false, "
     "lists and objects as arguments.",

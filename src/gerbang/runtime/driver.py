@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from gerbang import parse
 from gerbang.contract.client_tools import ClientTool
@@ -38,7 +39,7 @@ from gerbang.runtime.leases import Leases
 from gerbang.runtime.listening import listen
 from gerbang.runtime.manners import chosen, one_at_a_time
 from gerbang.runtime.offered import offered
-from gerbang.runtime.reading import Answer, Asked
+from gerbang.runtime.reading import Answer, Asked, insists
 from gerbang.runtime.resuming import Progress, is_over
 from gerbang.runtime.run_record import RunRecord
 from gerbang.runtime.run_settings import RunSettings
@@ -224,6 +225,8 @@ class RunDriver:
         budget.tokens += spent
         if not sampling.parallel_calls:
             answer = one_at_a_time(answer)
+        if insists(answer, "" if self._answer is None else self._answer.raw):
+            answer = replace(answer, calls=())
         self._answer = answer
         self._content = answer.content
         await self._commit_answer(answer, state.answers + 1)

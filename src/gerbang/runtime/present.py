@@ -6,6 +6,7 @@ Whatever the frame, what a tool said can neither end its turn of the conversatio
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from gerbang.audit.redact import redact
@@ -40,7 +41,7 @@ def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> s
 
 def _exact_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> str:
     if error.error_type == "unknown_tool":
-        near = f". {error.suggested_fix}" if profile.name == "terminal" and error.suggested_fix else ""
+        near = f". {_with_names(error)}" if profile.name == "terminal" and error.suggested_fix else ""
         return texts.unknown_tool.format(name=tool[:200]) + near
     error = replace(error, message=_bounded(error.message, profile.result_max_chars, texts))
     alone = (error.error_type in _AS_IT_IS and profile.name != "voice") or (
@@ -53,6 +54,14 @@ def _exact_error(error: CallError, tool: str, profile: Profile, texts: Texts) ->
     if error.suggested_fix:
         lines.append(error.suggested_fix)
     return "\n".join(lines)
+
+
+def _with_names(error: CallError) -> str:
+    """Return the advice for an unknown tool, with the names of those that there are unless it has one."""
+    fix, known = error.suggested_fix, error.available
+    if known is UNSET or not known or any(name in fix for name in known):
+        return fix
+    return f"{fix.removesuffix('.')}: {', '.join(known)}."
 
 
 def _bounded(message: str, limit: int, texts: Texts) -> str:

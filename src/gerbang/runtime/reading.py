@@ -32,6 +32,7 @@ _CUT = ("length", "disconnected")
 _ENOUGH = 4 * MAX_CALLS_PER_ANSWER  # of calls of either kind: what comes after them is not read any more
 _PIECE = 4_096  # characters read between two looks at the count
 _LEFT_VISIBLE = "CALL_NOT_STARTED"  # a mark in prose: the text stays in sight, and is no call to answer
+_BLOCKS = "tool_use"  # the dialect in which a whole block is meant as a call, whatever stands in it
 
 
 class Asked(Struct, frozen=True, gc=False):
@@ -79,6 +80,7 @@ class AnswerReader:
         self._reason: FinishReason = "disconnected"
         self._usage = Usage()
         self._overflow = False
+        self._loose: dict[str, parse.ParseFault] = {}  # by the mark
         # a router's answer is one decision: what its text is can be told at the end only
         self._router = dialect == "router"
 
@@ -131,8 +133,11 @@ class AnswerReader:
                 self._text_calls.append(
                     Asked(None, clean_text(event.name), event.arguments, repaired=event.repaired)
                 )
-            elif kind is parse.ParseFault and event.code != _LEFT_VISIBLE:
-                self._text_calls.append(Asked(None, "", None, refusals.unreadable(event.code, event.message)))
+            elif kind is parse.ParseFault:
+                if event.code == _LEFT_VISIBLE:
+                    self._loose.setdefault(event.raw, event)
+                else:
+                    self._text_calls.append(_unreadable(event))
             elif kind is parse.CallOpened:
                 self._emit(ToolOpened(clean_text(event.name)))
             elif kind is parse.Reasoning:
@@ -145,6 +150,8 @@ class AnswerReader:
             self._take(self._reader.finish(truncated=cut))
         if self._router:
             self._route(cut)
+        if self._dialect == _BLOCKS and not self._text_calls:
+            self._text_calls.extend(_unreadable(fault) for fault in self._whole_blocks())
         structured = [self._read(call) for call in self._structured]
         if cut and structured and not self._text_calls:
             last = structured[-1]
@@ -161,6 +168,15 @@ class AnswerReader:
             usage=self._usage,
             structured=bool(structured),
         )
+
+    def _whole_blocks(self) -> list[parse.ParseFault]:
+        """Return the fault of a block with both of its marks that holds no call, for the model to be told."""
+        content = "".join(self._content)
+        for mark, fault in self._loose.items():
+            begin = content.find(mark)
+            if mark.startswith("<") and content.find(f"</{mark[1:]}", begin) > begin >= 0:
+                return [fault]
+        return []
 
     def _route(self, cut: bool) -> None:
         """Take a whole decision for a tool that nobody offered as a call, so that it can be answered."""
@@ -201,6 +217,16 @@ async def read_answer(
     return reader.finish()
 
 
+def insists(answer: Answer, before: str) -> bool:
+    """Tell whether a model only says once more what it was told to be no call: then it means it as text."""
+    faults = [asked.fault for asked in answer.calls]
+    return answer.raw == before and all(fault and fault.error_code == _LEFT_VISIBLE for fault in faults)
+
+
+def _unreadable(fault: parse.ParseFault) -> Asked:
+    return Asked(None, "", None, refusals.unreadable(fault.code, fault.message))
+
+
 def _id(text: str | None) -> str | None:
     """Return a server's call id if it is fit to be one."""
     return clean_text(text[:128]) if text else None
@@ -218,7 +244,10 @@ def _bounded(calls: list[Asked]) -> list[Asked]:
 
 
 def _decision(text: str) -> Asked | None:
-    if not text.lstrip().startswith("{"):
+    text = text.strip()
+    if text.startswith("```") and text.endswith("```"):  # models that mean JSON like to fence it
+        text = text[3:-3].removeprefix("json").strip()
+    if not text.startswith("{"):
         return None
     value, _ = parse.arguments_from_json(text)
     if value is None or value.keys() != {"tool", "input"} or not isinstance(value["tool"], str):

@@ -47,7 +47,8 @@ ERRORS: Final[dict[str, Sentence]] = {
     ),
     "CALL_NOT_STARTED": Sentence(
         "A call mark is followed by something that is no call, so it was left in the text.",
-        "To call a tool, put the call right behind the mark.",
+        "To call a tool, put the whole call right behind the mark; to only show the mark, put it in back "
+        "ticks.",
     ),
     "CALL_NOT_OFFERED": Sentence(
         "The recipient {why} is not one of the offered tools.",

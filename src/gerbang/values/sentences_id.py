@@ -49,7 +49,8 @@ ERRORS: Final[dict[str, Sentence]] = {
     ),
     "CALL_NOT_STARTED": Sentence(
         "Tanda panggilan diikuti sesuatu yang bukan panggilan, jadi dibiarkan dalam teks.",
-        "Untuk memanggil tool, tulis panggilannya tepat sesudah tanda itu.",
+        "Untuk memanggil tool, tulis seluruh panggilannya tepat sesudah tanda itu; untuk sekadar menunjukkan "
+        "tandanya, apit dengan tanda petik terbalik.",
     ),
     "CALL_NOT_OFFERED": Sentence(
         "Penerima {why} bukan salah satu tool yang ditawarkan.",
