@@ -160,6 +160,23 @@ def test_reads_go_on_while_a_person_thinks(url: str) -> None:
     assert effects.log[-4:] == ["+w1", "-w1", "+w2", "-w2"]
 
 
+async def at_once(_: g.ApprovalRequest) -> bool:
+    return True
+
+
+@pytest.mark.parametrize("approver", [at_once, lambda request: True], ids=["coroutine", "function"])
+def test_an_approver_that_answers_at_once_keeps_nobody_waiting(url: str, approver: Any) -> None:
+    effects = Effects()
+
+    async def work() -> None:
+        async with g.Gateway(tools=toolbox(effects), store=url, approver=approver) as gate:
+            results = await many(gate, [read("a"), write("w1", 5), read("b"), write("w2"), read("c")])
+            assert [result.status for result in results] == ["ok"] * 5
+
+    run(work())
+    assert effects.log == [sign + name for name in ("a", "w1", "b", "w2", "c") for sign in "+-"]
+
+
 def test_a_refused_barrier_lets_the_next_one_run(url: str) -> None:
     effects = Effects()
 

@@ -26,6 +26,7 @@ from gerbang.runtime.intent import basis
 from gerbang.runtime.named_files import NamedFiles
 from gerbang.runtime.objections import SOMEBODY_ELSE, forged, no_file, objected, stale
 from gerbang.runtime.outbox import Outbox
+from gerbang.runtime.patience import Patience
 from gerbang.runtime.preview import preview, visible
 from gerbang.runtime.questions import Questions
 from gerbang.runtime.requests import Edited, edit, not_json, said_text
@@ -260,13 +261,13 @@ class Approvals:
         session.emit(needed)
         if session.watched:
             await asyncio.sleep(0)  # whoever watches sees the question before it is asked
-        if waiting is not None and self._questions.asked_at_once:
-            waiting()
+        patience = Patience(waiting if self._questions.asked_at_once else None)
         for _ in range(_MOST_ANSWERS):
             ballot = opened(approval)
             assert ballot is not None  # noqa: S101 - we made it, or have opened it before
             try:
-                answered = await self._answer(session, ballot)
+                with patience:
+                    answered = await self._answer(session, ballot)
             except asyncio.CancelledError:
                 await asyncio.shield(self._cancel(held, approval))
                 raise
