@@ -10,5 +10,6 @@ compile() {
 compile run.in --output-file run.txt
 compile test.in --output-file test.txt
 compile fuzz.in --output-file fuzz.txt
+compile schemathesis.in --output-file schemathesis.txt
 compile --no-deps embedded.in --output-file embedded.txt
 compile --no-deps test-data.in --output-file test-data.txt

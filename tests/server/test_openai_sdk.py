@@ -543,7 +543,7 @@ def test_the_answer_of_a_run_that_waited() -> None:
                 model="gerbang", messages=[*user("open"), *told(calls, "text")], tools=[risky]
             )
             assert done.choices[0].message.content == "The file says so."
-            with pytest.raises(openai.BadRequestError) as unknown:
+            with pytest.raises(openai.NotFoundError) as unknown:
                 await opened.chat.completions.create(**asked, extra_body={"gerbang": {"run_id": "run_1"}})
             assert unknown.value.param == "gerbang.run_id"
 

@@ -32,6 +32,13 @@ def unknown_model(name: str) -> Problem:
     )
 
 
+def unknown_run() -> Problem:
+    """Return the problem of a run that there is not, or that is not the caller's."""
+    message = "There is no run of that id. An answer's `gerbang.run_id` is one."
+    error = CallError("semantic_error", "RUN_NOT_FOUND", message, True)
+    return Problem(404, error, extra={"param": "gerbang.run_id"})
+
+
 def error_body(problem: Problem) -> dict[str, Any]:
     """Return the object that stands under `error`."""
     status, error = problem.status, problem.error

@@ -69,7 +69,7 @@ _ABOUT: Final = {
     400: "The request cannot be read, or a parameter is wrong; `param` names it",
     401: "No valid key came with it",
     403: "The key may not do that",
-    404: "There is no such model",
+    404: "There is no such model, or run",
     409: "Another process drives the run that was asked for",
     413: "The body is too large",
     429: "Too many requests",

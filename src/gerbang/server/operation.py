@@ -205,6 +205,8 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
+VISIBLE: Final = r"[^\s\x00-\x1f\x7f-\x9f]"
+"""The pattern of a text that says something; every language's idea of white space is in it."""
 SHORT: Final = {"type": "string", "minLength": 1, "maxLength": 512, "pattern": "^[^\\x00]*$"}
 """The schema of what `short` reads."""
 

@@ -10,6 +10,7 @@ from gerbang.server.cancelling import cancel_run
 from gerbang.server.live import LiveRun
 from gerbang.server.operation import (
     SHORT,
+    VISIBLE,
     Answer,
     Exchange,
     Operation,
@@ -28,7 +29,7 @@ from gerbang.values import Message
 from gerbang.values.record import RunState
 
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
-Prompt = Annotated[str, Meta(min_length=1, max_length=100_000, pattern=r"\S")]
+Prompt = Annotated[str, Meta(min_length=1, max_length=100_000, pattern=VISIBLE)]
 
 
 class RunBody(Struct, frozen=True, forbid_unknown_fields=True):
