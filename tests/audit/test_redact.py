@@ -176,6 +176,13 @@ KNOWN = 'p@ss "wörd"/+'
         "p%40ss%20%22w%C3%B6rd%22%2F%2B",
         "p%40ss%20%22w%c3%b6rd%22%2f%2b",
         "p%40ss+%22w%C3%B6rd%22%2F%2B",
+        "%70%40%73%73%20%22%77%C3%B6%72%64%22%2F%2B",
+        "p%2540ss%2520%2522w%25C3%25B6rd%2522%252F%252B",
+        "p%252540ss%252520%252522w%2525C3%2525B6rd%252522%25252F%25252B",
+        json.dumps(KNOWN)[1:-1].replace("/", "\\/"),
+        json.dumps(json.dumps(KNOWN))[3:-3],
+        json.dumps(json.dumps(KNOWN, ensure_ascii=False), ensure_ascii=False)[3:-3],
+        json.dumps(json.dumps(json.dumps(KNOWN)))[7:-7],
     ],
 )
 def test_a_known_secret_in_every_writing(written: str) -> None:

@@ -97,11 +97,15 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 def redact_exact(text: str, secrets: Iterable[str]) -> str:
     """Return the text with the given secret values masked, and nothing else.
 
-    Values are also found JSON-escaped, HTML-escaped, percent-encoded (wholly or in part), in hexadecimal,
-    and inside base64 of either alphabet. Not found: a value that is cut into pieces, or written otherwise.
+    Values are also found JSON-escaped (also inside JSON that is a text in JSON), HTML-escaped,
+    percent-encoded (wholly or in part, also more than once), in hexadecimal, and inside base64 of either
+    alphabet. Not found: a value that is cut into pieces, or written otherwise.
     """
     known = tuple(sorted({secret for secret in secrets if secret}))
-    return _known(known).sub(MASK, text) if known else text
+    if not known:
+        return text
+    text = _known(known).sub(MASK, text)
+    return _escaped(known).sub(MASK, text) if "%" in text or "\\" in text else text
 
 
 def _mask(match: "re.Match[str]") -> str:
@@ -173,3 +177,33 @@ def _percent(char: str) -> str:
     )
     spaces = r"|\+" if char == " " else ""
     return f"(?:{codes}|{re.escape(char)}{spaces})"
+
+
+@lru_cache(maxsize=64)
+def _escaped(secrets: tuple[str, ...]) -> "re.Pattern[str]":
+    """Return a pattern of the secrets as URLs in URLs and JSON in JSON write them, the longest first."""
+    found = ("".join(map(_loose, secret)) for secret in sorted(secrets, key=len, reverse=True))
+    return re.compile("|".join(found))
+
+
+def _loose(char: str) -> str:
+    """Return a pattern of one character as URLs and JSON write it, each as often as one is put into another.
+
+    Every encoder leaves other characters as they are.
+    """
+    written = [rf"%(?:25){{0,3}}{_byte(byte)}" for byte in char.encode("utf-8", "surrogatepass")]
+    forms = [re.escape(char), "".join(written)]
+    if char in '"/':
+        forms[0] = rf"\\{{0,7}}{char}"
+    elif char == "\\":
+        forms[0] = r"\\{1,8}"
+    elif char == " ":
+        forms.append(r"\+")
+    elif not char.isascii():
+        forms.append(rf"\\{{1,4}}u{ord(char):04x}")
+    return f"(?:{'|'.join(forms)})"
+
+
+def _byte(byte: int) -> str:
+    upper, lower = f"{byte:02X}", f"{byte:02x}"
+    return upper if upper == lower else f"(?:{upper}|{lower})"
