@@ -11,7 +11,7 @@ from gerbang.policy.condition import Condition
 from gerbang.policy.matching import Match, ToolNames
 from gerbang.policy.where import Where
 
-_NUMBERS: Final = frozenset({"lt", "le", "gt", "ge"})
+NUMBERS: Final = frozenset({"lt", "le", "gt", "ge"})
 _TEXTS: Final = frozenset({"prefix", "suffix"})
 _SIZES: Final = frozenset({"length", "max_length", "min_length"})
 _NOWHERE: Final = Where("")
@@ -68,16 +68,16 @@ def _empty(want: dict[str, Any]) -> str:
         return "the list is empty"
     if want.get("exists") is False and len(want) > 1 and not want.keys() <= {"exists", "ne", "not_in"}:
         return "'exists: false' leaves nothing to compare"
-    if want.keys() & _NUMBERS and want.keys() & (_TEXTS | _SIZES):
+    if want.keys() & NUMBERS and want.keys() & (_TEXTS | _SIZES):
         return "a value cannot be a number and have a length or a beginning; every call with it is denied"
-    values = _values(want)
+    values = only_values(want)
     if values is not None:
         others = {name: bound for name, bound in want.items() if name not in ("eq", "in")}
         if others and not any(_holds(others, value) for value in values):
             return "none of the values fits the other comparisons"
         if "eq" in want and "in" in want and not _holds({"in": want["in"]}, want["eq"]):
             return "'eq' is not in 'in'"
-    low, high = _span(want)
+    low, high = span(want)
     if low > high or (low == high and _open(want, low)):
         return "no number lies in between"
     if want.get("min_length", 0) > want.get("max_length", float("inf")):
@@ -85,7 +85,17 @@ def _empty(want: dict[str, Any]) -> str:
     return ""
 
 
-def _values(want: Any) -> list[Any] | None:
+def is_compared(name: str) -> bool:
+    """Tell whether a condition of that name compares one value, so that numbers may follow from numbers."""
+    return name.startswith(_VALUED) or name in _LISTED
+
+
+def is_listed(name: str) -> bool:
+    """Tell whether a condition of that name takes a name or a list of names, and a shorter list is within."""
+    return name in _LISTED or name in ("roles", "scopes")
+
+
+def only_values(want: Any) -> list[Any] | None:
     """Return the only values that can fit, or None when there is no such list."""
     if not isinstance(want, dict):
         return [want]
@@ -101,7 +111,8 @@ def _holds(written: Any, value: Any) -> bool:
         return False  # an error of kinds denies: the rule never matches with it
 
 
-def _span(want: dict[str, Any]) -> tuple[float, float]:
+def span(want: dict[str, Any]) -> tuple[float, float]:
+    """Return the lowest and the highest number that may fit."""
     low = max((want[name] for name in ("gt", "ge") if name in want), default=float("-inf"))
     high = min((want[name] for name in ("lt", "le") if name in want), default=float("inf"))
     return low, high
@@ -111,13 +122,21 @@ def _open(want: dict[str, Any], at: float) -> bool:
     return want.get("gt") == at or want.get("lt") == at
 
 
-def within(narrow: Match, wide: Match) -> bool:
-    """Tell whether every call that matches `narrow` is seen to match `wide` too."""
+def said_by(match: Match) -> dict[str, list[Any]]:
+    """Return what a rule says of each name."""
+    said: dict[str, list[Any]] = {}
+    for condition in match.conditions:
+        said.setdefault(condition.name, []).append(condition.want)
+    return said
+
+
+def within(narrow: Match, wide: Match, said: dict[str, list[Any]] | None = None) -> bool:
+    """Tell whether every call that matches `narrow` is seen to match `wide` too. `said` is `said_by(narrow)`,
+    for who asks often.
+    """
     if not (_tools_within(narrow.tools, wide.tools) and narrow.classes <= wide.classes):
         return False
-    have: dict[str, list[Any]] = {}
-    for condition in narrow.conditions:
-        have.setdefault(condition.name, []).append(condition.want)
+    have = said_by(narrow) if said is None else said
     return all(
         any(_follows(condition.name, want, condition.want) for want in have.get(condition.name, []))
         for condition in wide.conditions
@@ -151,12 +170,12 @@ def _follows(name: str, have: Any, want: Any) -> bool:
 
 
 def _compared(have: Any, want: Any) -> bool:
-    values = _values(have)
+    values = only_values(have)
     if values is not None:
         return all(_holds(want, value) for value in values) and MISSING not in values
-    if not isinstance(want, dict) or not want.keys() <= _NUMBERS or not have.keys() & _NUMBERS:
+    if not isinstance(want, dict) or not want.keys() <= NUMBERS or not have.keys() & NUMBERS:
         return False
-    low, high = _span(have)
+    low, high = span(have)
     for name, bound in want.items():
         if name in ("gt", "ge"):
             fits = low > bound or (low == bound and (name == "ge" or have.get("gt") == low))

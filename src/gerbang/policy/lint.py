@@ -1,15 +1,16 @@
 """Lint of rules: what does not load, and what loads and can never do anything."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from gerbang.errors import PolicyError
 from gerbang.policy.bundle import compile_bundle
+from gerbang.policy.covering import MOST, Covering
 from gerbang.policy.hours import Zones
-from gerbang.policy.implied import impossible, within
-from gerbang.policy.lint_tools import against_tools
+from gerbang.policy.implied import impossible
+from gerbang.policy.lint_tools import Tools, against_tools
 from gerbang.policy.rule import Rule, read_rule
 from gerbang.policy.rules import RulesPolicy
 from gerbang.policy.where import MisplacedError, Places, Where
@@ -18,7 +19,6 @@ from gerbang.values.contract import Contract
 from gerbang.values.yamltext import read_yaml
 
 Level = Literal["error", "warning", "note"]
-_WEIGHT: Final = {"allow": 0, "ask": 1, "deny": 2}
 
 
 class Finding(Struct, frozen=True):
@@ -100,8 +100,9 @@ def _unfit(
     policy: RulesPolicy, places: Mapping[str, Places], contracts: tuple[Contract, ...]
 ) -> Iterator[Finding]:
     if contracts:
+        tools = Tools(contracts)
         for rule in policy.rules:
-            for code, message in against_tools(rule, contracts):
+            for code, message in against_tools(rule, tools):
                 yield _of_rule(rule, places, code, "warning", message)
 
 
@@ -109,13 +110,13 @@ def _useless(policy: RulesPolicy, places: Mapping[str, Places]) -> Iterator[Find
     def finding(rule: Rule, code: str, level: Level, message: str) -> Finding:
         return _of_rule(rule, places, code, level, message)
 
-    by_tool = _ByTool(policy.rules)
+    covering = Covering(policy.rules)
     for rule in policy.rules:
         why = impossible(rule.match)
         if why:
             yield finding(rule, "NEVER_MATCHES", "warning", f"this rule can never match: {why}.")
             continue
-        other = _shadow(rule, by_tool)
+        other = covering.shadow(rule)
         if other is not None:
             same = other.decision == rule.decision
             yield finding(
@@ -133,6 +134,16 @@ def _useless(policy: RulesPolicy, places: Mapping[str, Places]) -> Iterator[Find
             yield finding(
                 rule, "AUTO_AND_TWO_PERSON", "warning", "'two_person' asks all the same: 'auto' does nothing."
             )
+    if covering.unfinished:
+        first, count = covering.unfinished[0], len(covering.unfinished)
+        yield finding(
+            first,
+            "NOT_ALL_COMPARED",
+            "note",
+            f"so many rules say nearly the same that {count} of them, this one first, were compared with "
+            f"{MOST} others only: whether another always overrides them is not known. Name tools or values "
+            "that set them apart.",
+        )
     origin = next(iter(places))
     used = {name for rule in policy.rules for name in rule.match.facts}
     for name in sorted(policy.facts - used):
@@ -141,45 +152,3 @@ def _useless(policy: RulesPolicy, places: Mapping[str, Places]) -> Iterator[Find
     if missing:
         said = "no default is written for " + ", ".join(missing) + "; the built-in one holds."
         yield Finding("MISSING_DEFAULT", "note", said, origin)
-
-
-class _ByTool:
-    """The rules that may cover what another rule covers, found by a tool's name."""
-
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
-        self._all = [rule for rule in rules if rule.match.tools.all]
-        self._under: dict[tuple[str, ...], list[Rule]] = {}
-        for rule in rules:
-            for head in (
-                *rule.match.tools.heads,
-                *(tuple(name.split(".")) for name in rule.match.tools.exact),
-            ):
-                self._under.setdefault(head, []).append(rule)
-
-    def candidates(self, rule: Rule) -> Iterator[Rule]:
-        """Yield the rules that cover one of the rule's tools, and every rule for all tools."""
-        yield from self._all
-        tools = rule.match.tools
-        if tools.all:
-            return
-        name = tools.heads[0] if tools.heads else tuple(min(tools.exact).split("."))
-        for end in range(1, len(name) + 1):
-            yield from self._under.get(name[:end], ())
-
-
-def _shadow(rule: Rule, rules: _ByTool) -> Rule | None:
-    """Return a rule that takes every decision that this one could take."""
-    for other in rules.candidates(rule):
-        if other is rule or _WEIGHT[other.decision] < _WEIGHT[rule.decision]:
-            continue
-        if not within(rule.match, other.match):
-            continue
-        same = other.decision == rule.decision
-        if same and ((rule.auto and not other.auto) or not set(rule.obligations) <= set(other.obligations)):
-            continue
-        if same and within(other.match, rule.match) and other.id > rule.id:
-            continue  # twins: the later name is the one to remove
-        if not same and rule.obligations and other.decision != "deny":
-            continue  # its obligations still come with the other's question
-        return other
-    return None

@@ -21,39 +21,67 @@ _ARGUMENTS: Final = "arguments."
 _PARTS: Final = ("$ref", "anyOf", "oneOf", "allOf", "if", "not")
 
 
-def against_tools(rule: Rule, contracts: Iterable[Contract]) -> Iterator[Said]:
+class Tools:
+    """The tools that there are, found by their names and by what these begin with."""
+
+    def __init__(self, contracts: Iterable[Contract]) -> None:
+        self.by_name = {contract.name: contract for contract in contracts}
+        self.classes = {contract.risk for contract in self.by_name.values()}
+        self._below: dict[tuple[str, ...], list[Contract]] = {}
+        for name, contract in self.by_name.items():
+            segments = tuple(name.split("."))
+            for end in range(1, len(segments) + 1):
+                self._below.setdefault(segments[:end], []).append(contract)
+
+    def below(self, head: tuple[str, ...]) -> list[Contract]:
+        """Return the tools whose names are, or begin with, these segments."""
+        return self._below.get(head, [])
+
+    def of(self, rule: Rule) -> Iterator[Contract]:
+        """Yield the tools that a rule names."""
+        tools = rule.match.tools
+        for name in sorted(tools.exact & self.by_name.keys()):
+            yield self.by_name[name]
+        for head in tools.heads:
+            yield from (one for one in self.below(head) if tools.covers(one.name))
+
+
+def against_tools(rule: Rule, known: Tools) -> Iterator[Said]:
     """Yield what does not fit between a rule and the tools that there are.
 
     Schemas that are put together of parts are not followed: of them nothing is said.
     """
-    known = tuple(contracts)
     tools = rule.match.tools
-    names = {contract.name for contract in known}
-    for name in sorted(tools.exact - names):
+    for name in sorted(tools.exact - known.by_name.keys()):
         yield "UNKNOWN_TOOL", f"there is no tool {name!r}."
     for head in tools.heads:
-        if not any(tuple(name.split("."))[: len(head)] == head for name in names):
+        if not known.below(head):
             yield "UNKNOWN_TOOL", f"there is no tool below {'.'.join(head)!r}."
-    meant = [contract for contract in known if tools.covers(contract.name)]
-    if not meant:
+    met = known.classes if tools.all else {contract.risk for contract in known.of(rule)}
+    if not met:
         return
-    fitting = [contract for contract in meant if contract.risk in rule.match.classes]
-    if not fitting:
-        classes = ", ".join(sorted({str(contract.risk) for contract in meant}))
+    if met.isdisjoint(rule.match.classes):
+        classes = ", ".join(sorted(map(str, met)))
         yield "WRONG_CLASS", f"the tools of this rule are of the class {classes}, which it leaves out."
         return
     if tools.all:
         return  # such rules speak of whatever tool has the argument
     for condition in rule.match.conditions:
         if condition.name.startswith(_ARGUMENTS):
+            fitting = (one for one in known.of(rule) if one.risk in rule.match.classes)
             yield from _argument(condition, fitting)
 
 
-def _argument(condition: Condition, contracts: list[Contract]) -> Iterator[Said]:
+def _argument(condition: Condition, contracts: Iterable[Contract]) -> Iterator[Said]:
     """Yield what is wrong with a condition on an argument for every tool that it is about."""
-    said = [_mismatch(condition, contract) for contract in contracts]
-    if all(item is not None for item in said) and said[0] is not None:
-        yield said[0]
+    first: Said | None = None
+    for contract in contracts:
+        said = _mismatch(condition, contract)
+        if said is None:
+            return
+        first = first or said
+    if first is not None:
+        yield first
 
 
 def _mismatch(condition: Condition, contract: Contract) -> Said | None:
