@@ -6,31 +6,40 @@ it is. Salts have one length, so that one commitment cannot be opened in two way
 """
 
 import hashlib
-from typing import Final
+from typing import Any, Final
 
 SALT_BYTES: Final = 32
 _BLOCK: Final = 64  # bytes that SHA-256 takes at a time
 
 
 class Commitments:
-    """Makes the commitments of one run. The two inner states of the HMAC are prepared once.
+    """Makes the commitments of one run. The two inner states of the HMAC are prepared once, for the first."""
 
-    `name` tells salts apart and nothing else of them.
-    """
-
-    __slots__ = ("_inner", "_outer", "name")
+    __slots__ = ("_name", "_salt", "_states")
 
     def __init__(self, salt: bytes) -> None:
         if len(salt) != SALT_BYTES:
             raise ValueError(f"a salt has {SALT_BYTES} bytes")
-        key = int.from_bytes(salt.ljust(_BLOCK, b"\0"), "big")
-        self._inner = hashlib.sha256((key ^ _INNER).to_bytes(_BLOCK, "big"))
-        self._outer = hashlib.sha256((key ^ _OUTER).to_bytes(_BLOCK, "big"))
-        self.name = self.of(_NAME)[7:23]
+        self._salt = salt
+        self._states: tuple[Any, Any] | None = None
+        self._name = ""
+
+    @property
+    def name(self) -> str:
+        """What tells salts apart, and nothing else of them."""
+        if not self._name:
+            self._name = self.of(_NAME)[7:23]
+        return self._name
 
     def of(self, payload: bytes) -> str:
         """Return the commitment to a payload."""
-        inner, outer = self._inner.copy(), self._outer.copy()
+        if self._states is None:
+            key = int.from_bytes(self._salt.ljust(_BLOCK, b"\0"), "big")
+            self._states = (
+                hashlib.sha256((key ^ _INNER).to_bytes(_BLOCK, "big")),
+                hashlib.sha256((key ^ _OUTER).to_bytes(_BLOCK, "big")),
+            )
+        inner, outer = self._states[0].copy(), self._states[1].copy()
         inner.update(payload)
         outer.update(inner.digest())
         return "sha256:" + outer.hexdigest()

@@ -44,14 +44,14 @@ def upcoming(
         rest = len(buf) - at
         if not reader.ended:
             tail = buf[at:] if rest < _LONGEST else ""
-            if not rest or (
-                tail and any(len(option) > rest and option.startswith(tail) for option in options)
-            ):
+            if not rest or (tail and [1 for one in options if len(one) > rest and one.startswith(tail)]):
                 yield
                 continue
         elif not rest:
             return "\0", skip
-        return next((option for option in options if buf.startswith(option, at)), ""), skip
+        if not buf.startswith(options, at):
+            return "", skip
+        return next(option for option in options if buf.startswith(option, at)), skip
 
 
 def half(reader: Reader, options: tuple[str, ...]) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gerbang.audit.chain import detailed
 from gerbang.audit.commitments import Commitments
@@ -184,6 +185,18 @@ class _Plain(Said, frozen=True, gc=False):
         return text_of(self.facts)
 
 
+class _Committing(Said, frozen=True, gc=False):
+    """Members of which one, the commitment to a payload, is still to be made."""
+
+    member: str
+    payload: bytes
+    marks: Commitments
+
+    def written(self) -> bytes:
+        """Return the body of the event."""
+        return text_of(replace(self.facts, **{self.member: self.marks.of(self.payload)}))
+
+
 def text_of(body: Struct) -> bytes:
     """Return a body as JSON."""
     return _ENCODER.encode(body)
@@ -192,6 +205,13 @@ def text_of(body: Struct) -> bytes:
 def later(kind: str, run_id: str, body: Struct) -> NewEvent:
     """Return the event of a body that can be written at any time: it holds nothing that could change."""
     return NewEvent(run_id, kind, _Plain(body))
+
+
+def committing(
+    kind: str, run_id: str, body: Struct, marks: Commitments, member: str, payload: bytes
+) -> NewEvent:
+    """Return the event of such a body, `member` of which is to be the commitment to `payload`."""
+    return NewEvent(run_id, kind, _Committing(body, member, payload, marks))
 
 
 def event(kind: str, run_id: str, body: Struct, marks: Commitments | None = None) -> NewEvent:

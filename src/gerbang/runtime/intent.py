@@ -73,8 +73,9 @@ class _Intended(Said, frozen=True, gc=False):
         """Return the body of the event."""
         facts: CallDispatched = self.facts
         shown = facts.input_redacted or shown_text(self.canonical)
-        whole = replace(facts, input_hash=self.marks.of(self.canonical), input_redacted=shown)
-        return detailed(text_of(whole), self.marks)
+        marks = self.marks
+        whole = replace(facts, input_hash=marks.of(self.canonical), salt_id=marks.name, input_redacted=shown)
+        return detailed(text_of(whole), marks)
 
 
 def intent(
@@ -82,7 +83,7 @@ def intent(
 ) -> NewEvent:
     """Return the event of that kind."""
     call, decision, who, memory = ticket.call, ticket.decision, session.principal, session.memory
-    contract, marks, found = call.contract, memory.marks, ticket.found
+    contract, found = call.contract, ticket.found
     facts = CallDispatched(
         session.run_id,
         row.step_id,
@@ -111,14 +112,14 @@ def intent(
         who.team,
         who.delegated_by,
         memory.tainted,
-        marks.name,
+        "",
         PENDING,
         shown_input(call) if is_masked(call) else "",
     )
-    if found is None:
-        return NewEvent(session.run_id, kind, _Intended(facts, call.canonical, marks))
-    facts = replace(facts, facts=found.facts, reads=tuple(found.records))  # may be anything: written at once
-    return NewEvent(session.run_id, kind, _Intended(facts, call.canonical, marks).written())
+    if found is not None:
+        facts = replace(facts, facts=found.facts, reads=tuple(found.records))
+    said = _Intended(facts, call.canonical, memory.marks)
+    return NewEvent(session.run_id, kind, said if found is None else said.written())  # facts may be anything
 
 
 def dispatched_row(

@@ -50,10 +50,9 @@ class _Ended(Said, frozen=True, gc=False):
 
     def written(self) -> bytes:
         """Return the body of the event."""
-        facts: CallFinished = self.facts
-        if self.result is None:
-            return text_of(facts)
-        return text_of(replace(facts, output_hash=self.marks.of(self.result)))
+        marks = self.marks
+        output = "" if self.result is None else marks.of(self.result)
+        return text_of(replace(self.facts, output_hash=output, salt_id=marks.name))
 
 
 def ended(
@@ -67,7 +66,7 @@ def ended(
     has_output: bool,
 ) -> NewEvent:
     """Return the event of a call that has ended as its row `done` tells."""
-    contract, error, marks = ticket.call.contract, outcome.error, session.memory.marks
+    contract, error = ticket.call.contract, outcome.error
     facts = CallFinished(
         session.run_id,
         done.step_id,
@@ -89,7 +88,6 @@ def ended(
         contract.cost_units,
         "" if taint is None else taint.trust_level,
         taint is not None and taint.may_contain_instructions,
-        marks.name,
     )
-    said = _Ended(facts, done.result if has_output else None, marks)
+    said = _Ended(facts, done.result if has_output else None, session.memory.marks)
     return NewEvent(session.run_id, "call.finished", said)

@@ -12,6 +12,7 @@ from gerbang.runtime.bodies import (
     RunFinished,
     RunResumed,
     RunStarted,
+    committing,
     event,
     later,
     refused_body,
@@ -67,14 +68,17 @@ class RunRecord:
             session.profile.name,
             session.purpose,
             session.intent,
-            session.memory.marks.of(prompt.encode("utf-8", "surrogatepass")),
+            "",
             now,
         )
+        said = prompt.encode("utf-8", "surrogatepass")
         opening = Opening(list(messages), session.purpose, session.intent, client_tools)
         batch = session.batch()
         batch.runs.append(self._row)
         batch.answers.append(AnswerRow(session.run_id, OPENING, encoded(opening)))
-        batch.events.append(event("run.started", session.run_id, body))
+        batch.events.append(
+            committing("run.started", session.run_id, body, session.memory.marks, "prompt_hash", said)
+        )
         batch.hold = self._leases.hold(session.run_id)
         session.carry = batch
 
@@ -164,9 +168,13 @@ class RunRecord:
         session, now = self._session, self._clock.now()
         self._row = replace(self._row, state=state, updated_at=now, answer=text, steps=steps)
         batch.runs.append(self._row)
-        answer = session.memory.marks.of(text.encode("utf-8", "replace"))
-        body = RunFinished(session.run_id, state, steps, calls, answer, now)
-        batch.events.append(event("run.finished", session.run_id, body))
+        body, said = (
+            RunFinished(session.run_id, state, steps, calls, "", now),
+            text.encode("utf-8", "replace"),
+        )
+        batch.events.append(
+            committing("run.finished", session.run_id, body, session.memory.marks, "answer_hash", said)
+        )
         batch.lease = session.lease
         if session.lease is not None:
             batch.hold = self._leases.giving_back(session.run_id)

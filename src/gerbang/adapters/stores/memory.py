@@ -11,7 +11,14 @@ from gerbang.adapters.stores.heads import is_behind
 from gerbang.adapters.stores.seal_mark import NAME, check_mark
 from gerbang.adapters.stores.store_clock import MICRO, StoreClock
 from gerbang.adapters.stores.switches import Switches
-from gerbang.adapters.stores.writing import check_bounds, check_text, no_such_row, renewed_call, renewed_run
+from gerbang.adapters.stores.writing import (
+    check_bounds,
+    check_text,
+    check_texts,
+    no_such_row,
+    renewed_call,
+    renewed_run,
+)
 from gerbang.audit.chain import core, extend, start
 from gerbang.errors import StoreError
 from gerbang.ports import Clock, Named
@@ -120,10 +127,7 @@ class MemoryStore(Switches):
         if self._closed:
             raise StoreError("The store is closed. Open it before recording.")
         check_text(batch)
-        if asking := asks(batch):
-            check_bounds(batch)
-            asking = bool(self._checks.kills()) or not only_stops(batch)
-        refusal, held = self._against(batch, asking)
+        refusal, held = self._against(batch, self._asking(batch))
         if refusal is not None:
             return refusal
         for row in batch.claims:
@@ -152,6 +156,16 @@ class MemoryStore(Switches):
         for erase in batch.erases:
             self._erase(erase)
         return Committed(seq, held=held)
+
+    def _asking(self, batch: Batch) -> bool:
+        """Tell whether anything can stand against the batch besides its keys. Raises StoreError."""
+        if not asks(batch):
+            return False
+        if only_stops(batch):
+            check_texts(*batch.stops)
+            return bool(self._checks.kills())
+        check_bounds(batch)
+        return True
 
     def _post(self, messages: list[Message]) -> None:
         for message in messages:

@@ -22,25 +22,25 @@ def check_text(batch: Batch) -> None:
             # one text instead of eight: plain ASCII, which is nearly always, is known at a glance
             text = f"{c.key}{c.run_id}{c.step_id}{c.call_id}{c.tool}{c.fingerprint}{c.approval_id}"
             if not (text.isascii() and c.for_model.isascii()):
-                _sound(text, c.for_model)
+                check_texts(text, c.for_model)
     for event in batch.events:
         if not (event.run_id.isascii() and event.kind.isascii()):
-            _sound(event.run_id, event.kind)
+            check_texts(event.run_id, event.kind)
     for run in batch.runs:
-        _sound(run.run_id, run.tenant, run.user, run.prompt, run.answer, run.model, run.profile)
+        check_texts(run.run_id, run.tenant, run.user, run.prompt, run.answer, run.model, run.profile)
     for answer in batch.answers:
-        _sound(answer.run_id)
+        check_texts(answer.run_id)
     for a in batch.approvals:
-        _sound(a.approval_id, a.run_id, a.key, a.tool, a.tenant, a.preview, a.reasons, a.note)
-        _sound(a.decided_by or "", a.terms, a.votes, a.seal)
+        check_texts(a.approval_id, a.run_id, a.key, a.tool, a.tenant, a.preview, a.reasons, a.note)
+        check_texts(a.decided_by or "", a.terms, a.votes, a.seal)
     for m in batch.messages:
-        _sound(m.message_id, m.channel, m.run_id, m.kind, m.approval_id or "", m.error)
+        check_texts(m.message_id, m.channel, m.run_id, m.kind, m.approval_id or "", m.error)
 
 
 def check_bounds(batch: Batch) -> None:
     """Refuse limits and leases that make no sense. Raises StoreError; nothing was written then."""
     for take in batch.takes:
-        _sound(take.key)
+        check_texts(take.key)
         full_s = take.period_s * take.burst
         if not (take.period_s >= 1e-6 and take.burst >= 1 and full_s <= _LONGEST_S and take.cost >= 0):
             raise _senseless(
@@ -49,19 +49,19 @@ def check_bounds(batch: Batch) -> None:
         if not take.period_s * take.cost <= _LONGEST_S:
             raise _senseless(f"rate limit {take.key!r:.80}", "a smaller cost")
     for spend in batch.spends:
-        _sound(spend.key)
+        check_texts(spend.key)
         sound = spend.window_s is None or 0 < spend.window_s <= _LONGEST_S
         if not (sound and abs(spend.amount) < float("inf") and spend.limit >= 0):
             raise _senseless(f"budget {spend.key!r:.80}", "a finite amount, a limit from 0, a window above 0")
     if batch.hold is not None:
-        _sound(batch.hold.run_id, batch.hold.holder)
+        check_texts(batch.hold.run_id, batch.hold.holder)
         if not batch.hold.ttl_s <= _LONGEST_S:
             raise _senseless(f"lease of run {batch.hold.run_id!r:.80}", "a time in seconds")
     for kill in batch.kills:
-        _sound(kill.target, kill.by, kill.reason)
+        check_texts(kill.target, kill.by, kill.reason)
     for pin in batch.pins:
-        _sound(pin.name, pin.digest, pin.by)
-    _sound(*batch.revives, *batch.stops)
+        check_texts(pin.name, pin.digest, pin.by)
+    check_texts(*batch.revives, *batch.stops)
 
 
 def _senseless(what: str, wanted: str) -> StoreError:
@@ -73,7 +73,8 @@ def no_such_row(name: str) -> UsageError:
     return UsageError(f"There is no {name!r:.80} to continue after. Begin again with the first page.")
 
 
-def _sound(*texts: str) -> None:
+def check_texts(*texts: str) -> None:
+    """Refuse texts of which one has no UTF-8 form. Raises StoreError."""
     for text in texts:
         if text.isascii():  # known from the string's head, whatever its length
             continue

@@ -155,7 +155,14 @@ def converter(kind: Any) -> Callable[[Any], Any]:
     if mentions(kind, _is_pydantic):
         validate: Callable[[Any], Any] = _adapter(kind).validate_python
         return validate
+    if kind is int:
+        return _integer
     return functools.partial(_convert, kind)
+
+
+def _integer(value: Any) -> Any:
+    """Return a JSON number as the integer that it nearly always is already."""
+    return value if type(value) is int else _convert(int, value)
 
 
 def _convert(kind: Any, value: Any) -> Any:

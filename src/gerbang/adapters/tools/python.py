@@ -19,7 +19,7 @@ Structs, paths, Annotated with `msgspec.Meta`), or pydantic (models, Annotated w
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec.structs import replace
@@ -94,15 +94,20 @@ class PythonTool(Generic[P, R]):
             bound[name] = value(context)
         return bound
 
-    async def invoke(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
-        """Run a coroutine function with checked arguments."""
-        if not self._decode and not self._fill:
-            return await self.function(**arguments)
-        return await self.function(**self._bind(arguments, context))
+    def invoke(self, arguments: Mapping[str, Any], context: CallContext) -> Coroutine[Any, Any, Any]:
+        """Run a coroutine function with checked arguments: return its coroutine."""
+        given = arguments if not self._decode and not self._fill else self._bind(arguments, context)
+        started = self.function(**given)
+        return started if inspect.iscoroutine(started) else _awaited(started)
 
     def invoke_sync(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
         """Run a plain function with checked arguments. Called in a worker thread."""
         return self.function(**self._bind(arguments, context))
+
+
+async def _awaited(started: Any) -> Any:
+    """Wait for what a function gave that says of itself to be a coroutine function, and is none."""
+    return await started
 
 
 class _Decorator(typing.Protocol):
