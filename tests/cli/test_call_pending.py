@@ -56,3 +56,49 @@ def test_a_refusal_stays_one(place: Path) -> None:
     assert (ran.code, ran.out) == (1, "")
     assert "not her" in ran.err
     assert not (place / "outbox.txt").exists()
+
+
+def state_of(place: Path, run: str) -> str:
+    shown = gerbang("runs", "show", run, "--json", cwd=place)
+    return str(shown.json["run"]["state"])
+
+
+ENDS: list[tuple[str, tuple[str, ...], tuple[str, ...], str, int, str]] = [
+    ("ran", ("calculate", '{"expression": "1 + 1"}'), (), "", 0, "completed"),
+    ("denied by the policy", MAIL, ("--policy", "none.yaml"), "", 1, "completed"),
+    ("not a tool", ("no.such.v1", "{}"), (), "", 1, "completed"),
+    ("wrong arguments", ("mail.send.v1", "{}"), (), "", 1, "completed"),
+    ("waits", MAIL, (), "", 3, "pending_approval"),
+    ("waits on", MAIL, (), "again", 3, "pending_approval"),
+    ("approved", MAIL, (), "approve", 0, "completed"),
+    ("refused", MAIL, (), "deny", 1, "completed"),
+    ("withdrawn: asked for anew", MAIL, (), "cancel", 3, "pending_approval"),
+]
+"""What becomes of a call that is left to a person, what is decided, and how its run then stands."""
+
+
+@pytest.mark.parametrize(("call", "options", "decided", "code", "state"), [one[1:] for one in ENDS])
+@pytest.mark.parametrize("named", [True, False], ids=["named", "nameless"])
+def test_a_run_of_one_call_ends_with_it(
+    place: Path,
+    call: tuple[str, ...],
+    options: tuple[str, ...],
+    decided: str,
+    code: int,
+    state: str,
+    named: bool,
+) -> None:
+    (place / "none.yaml").write_text(
+        "version: 1\nrules: [{id: never, match: {tool: mail.send.v1}, decision: deny, reason: NO_MAIL}]\n"
+    )
+    more = (*MINE, *options, "--pending", *(("--run", "mine") if named else ()))
+    ran = gerbang("call", *call, *more, "--json", cwd=place)
+    run = ran.json["run_id"]
+    assert (run == "mine") == named
+    if decided in ("approve", "deny", "cancel"):
+        assert state_of(place, run) == "pending_approval"
+        assert gerbang("approvals", decided, ran.json["approval_id"], cwd=place).code == 0
+    if decided:
+        ran = gerbang("call", *call, *MINE, *options, "--run", run, "--json", cwd=place)
+    assert (ran.code, state_of(place, run)) == (code, state)
+    assert gerbang("runs", "recover", cwd=place).out == ""

@@ -79,7 +79,7 @@ async def _call(
         later = pending or (run_id is not None and not screen.interactive)  # as when a run is gone on with
         async with street.gateway(settings, screen, extra, pending=later) as gate:
             named = run_id or (new_run_id() if pending else None)  # what waits is found again by its run
-            result = await gate.call(tool, arguments, run_id=named)
+            result = await gate.call(tool, arguments, run_id=named, alone=True)
     if as_json:
         screen.document(result.as_dict())
     else:

@@ -128,7 +128,8 @@ async def _call_again(gate: Gateway, row: RunRow, rights: Principal) -> Result |
     tool, user = asked[0].tool, _user(row, rights)
     if gate.catalogue.recorded(tool) is None:
         raise UsageError(say("tool_not_here", tool=one_line(tool), run=one_line(row.run_id)))
-    return await gate.call(tool, ballot.asked_for.decode(), run_id=row.run_id, principal=user)
+    asked_for = ballot.asked_for.decode()
+    return await gate.call(tool, asked_for, run_id=row.run_id, principal=user, alone=True)
 
 
 async def _recover(

@@ -22,7 +22,7 @@ from gerbang.compose.given import (
     read_seconds,
 )
 from gerbang.compose.people import People
-from gerbang.compose.runs import CallerRuns, check_place, first_row
+from gerbang.compose.runs import CallerRuns, check_place, first_row, taken_up
 from gerbang.compose.toolbox import HeldTool, Toolbox
 from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.risk_facts import WorkingHours
@@ -113,13 +113,8 @@ class Gateway(Controls):
         self._files = FolderFiles(files) if files is None or isinstance(files, str | Path) else files
         self._lookups = Lookups(readers or {}, owners or {}, facts or {}, pool)
         self._limits = Limits.made(limits)
-        self._plans = Plans(
-            {**SHIPPED, **{one.name: one for one in validators}},
-            owners or (),
-            readers or (),
-            self._limits,
-            self._toolbox.places,
-        )
+        checks = {**SHIPPED, **{one.name: one for one in validators}}
+        self._plans = Plans(checks, owners or (), readers or (), self._limits, self._toolbox.places)
         for contract in self._toolbox.contracts:
             self._plans.check(contract)
         self._hours = hours
@@ -228,14 +223,16 @@ class Gateway(Controls):
         purpose: str | None = None,
         intent: str | None = None,
         state: str | None = None,
+        alone: bool = False,
     ) -> Result:
         """Make one gated call and return its result; never raises for what a model or tool did.
 
         `arguments` is a dict, or the JSON text that a model gave. `run_id` and `step_id` name the place
         of the call: the same place with the same arguments gives the stored result (`replayed`).
-        `key` is an idempotency key of the caller's own. Raises UsageError and StoreError.
+        `key` is an idempotency key of the caller's own. A run that has no name consists of its one call and
+        ends with it, and so does one with a name when `alone` is set. Raises UsageError and StoreError.
         """
-        session = await self._session(run_id, principal, purpose, intent, step_id, key, state)
+        session = await self._session(run_id, principal, purpose, intent, step_id, key, state, alone)
         proposal = propose(session, tool, arguments, step_id, 0)
         gate = self.gate
         try:
@@ -376,6 +373,7 @@ class Gateway(Controls):
         step_id: StepId,
         key: str | None = None,
         state: str | None = None,
+        alone: bool = False,
     ) -> RunSession:
         """Return the session of a call; the first call of a run records its start."""
         _ = self.gate
@@ -389,10 +387,13 @@ class Gateway(Controls):
         session = self.session(
             name, principal=who, purpose=purpose, intent=intent, state=state, memory=memory
         )
+        alone, now = alone or run_id is None, self.clock.now()
         if first:
-            session.memory.row = first_row(session, run_id is None, self.clock.now())
-            session.closing = session.memory.row if run_id is None else None
+            session.memory.row = first_row(session, alone, now)
             session.nameless = run_id is None
+        elif alone:
+            session.memory.row = await taken_up(self.store, name, now)
+        session.closing = session.memory.row if alone else None
         session.key, session.standing = key, None if run_id or key else {}
         if session.memory.row is not None:  # until a commit has written it
             session.carry = Batch(runs=[session.memory.row])

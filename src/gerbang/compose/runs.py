@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import UsageError
 from gerbang.loop.budget import Budget
@@ -63,11 +65,19 @@ class CallerRuns:
         return known[1]
 
 
-def first_row(session: RunSession, nameless: bool, now: float) -> RunRow:
-    """Return the row of a run that its first call begins. A run without a name consists of that call."""
-    who, state = session.principal, RunState.RUNNING if nameless else RunState.OPEN
+def first_row(session: RunSession, alone: bool, now: float) -> RunRow:
+    """Return the row of a run that its first call begins. `alone`: it consists of that call."""
+    who, state = session.principal, RunState.RUNNING if alone else RunState.OPEN
     salt = session.memory.salt
     return RunRow(session.run_id, who.tenant, who.user, state, now, now, profile="gateway", salt=salt)
+
+
+async def taken_up(store: Store, run_id: str, now: float) -> RunRow | None:
+    """Return the row of a run of one call that is made again; None when it is over, or of another kind."""
+    row = await store.run(run_id)
+    if row is None or row.model or row.state not in (RunState.RUNNING, RunState.PENDING_APPROVAL):
+        return None
+    return replace(row, state=RunState.RUNNING, updated_at=now)
 
 
 def check_place(
