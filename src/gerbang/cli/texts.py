@@ -101,7 +101,7 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "answer": ("Answer:", "Jawaban:"),
     "end_max_steps": ("stopped at the step limit", "berhenti pada batas langkah"),
     "end_budget": ("stopped: a budget is used up", "berhenti: anggaran habis"),
-    "end_denied": ("stopped: a call was denied", "berhenti: sebuah panggilan ditolak"),
+    "end_denied": ("stopped: all that was asked for was refused", "berhenti: semua yang diminta ditolak"),
     "end_pending_approval": ("waiting for a person's approval", "menunggu persetujuan seseorang"),
     "end_cancelled": ("cancelled", "dibatalkan"),
     "end_model_error": ("the model gave no answer", "model tidak memberi jawaban"),

@@ -46,19 +46,24 @@ class Resumed(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
-    """The model answered. `calls` counts proposals, broken ones included."""
+    """The model answered. `calls` counts proposals, broken ones included.
+
+    `denied` tells that it said nothing, and that all it has asked for was refused for good.
+    """
 
     calls: int
+    denied: bool = False
 
 
 class CallsDone(Struct, frozen=True):
     """Every call of the answer has its result, or waits for a person (`pending` of them).
 
-    `handed` of them are for the client to run.
+    `handed` of them are for the client to run. `stopped` tells that a switch is on that stops all of the run.
     """
 
     pending: int = 0
     handed: int = 0
+    stopped: bool = False
 
 
 class ModelFailed(Struct, frozen=True):
@@ -122,7 +127,7 @@ def _answered(state: LoopState, event: Answered) -> tuple[LoopState, Command]:
     if closing and event.calls:  # it was told that there are no tools
         return _done(state, RunState.MAX_STEPS)
     if not event.calls:
-        return _done(state, RunState.COMPLETED)
+        return _done(state, RunState.DENIED if event.denied else RunState.COMPLETED)
     return replace(state, phase="calling"), RunCalls()
 
 
@@ -146,6 +151,8 @@ def _called(state: LoopState, event: CallsDone) -> tuple[LoopState, Command]:
         return _done(state, RunState.PENDING_APPROVAL)
     if event.handed:
         return _done(state, RunState.CLIENT_CALLS)
+    if event.stopped:
+        return _done(state, RunState.DENIED)
     if state.count == "rounds" and state.rounds >= state.max_steps:
         return replace(state, phase="closing"), AskModel(tools=False)
     if state.count == "answers" and state.answers >= state.max_steps:

@@ -26,6 +26,7 @@ class Texts(Struct, frozen=True, gc=False):
     over_budget: str = "The budget of this run is used up."
     model_error: str = "The model gave no answer."
     denied: str = "Everything that was asked for was refused."
+    killed: str = "An operator has stopped this: a kill switch is on."
     results: str = "Results:"
     pending_result: str = "This call waits for a person's approval. It has not run."
     dry_run: str = "Nothing was done: this is what the call would do."
@@ -40,6 +41,7 @@ _ID: Final[dict[str, Any]] = {
     "over_budget": "Anggaran untuk proses ini sudah habis.",
     "model_error": "Model tidak memberi jawaban.",
     "denied": "Semua yang diminta ditolak.",
+    "killed": "Operator telah menghentikan ini: sebuah sakelar darurat menyala.",
     "results": "Hasil:",
     "dry_run": "Tidak ada yang dilakukan: inilah yang akan dilakukan panggilan ini.",
     "happened": "Layanan tidak menjawab, tetapi panggilan sudah berlaku. Jangan diulang.",

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from gerbang.loop.texts import Texts
+from gerbang.runtime.denying import killed
 from gerbang.values import Result
 from gerbang.values.record import RunState
 
 _ENCODER = msgspec.json.Encoder()
-_DENIALS = frozenset({"permission_denied", "policy_denied", "approval_denied", "approval_expired"})
 
 
 def closing_text(
@@ -33,6 +33,8 @@ def closing_text(
     if state == RunState.MAX_STEPS:
         names = ", ".join(dict.fromkeys(result.tool for result in last)) or "nothing"
         return texts.limit.format(names=names)
+    if state == RunState.DENIED and killed(last):
+        return texts.killed
     if state == RunState.DENIED:
         return ("" if writes_prose else _composed(results)) or texts.denied
     closing = {
@@ -42,14 +44,6 @@ def closing_text(
         RunState.MODEL_ERROR: texts.model_error,
     }
     return closing[state]
-
-
-def nothing_allowed(content: str, results: Sequence[Result]) -> bool:
-    """Tell whether a run that is over has nothing to show but refusals: the model said nothing, and each of
-    its calls was denied by rights, policy or a person.
-    """
-    errors = [result.error for result in results]
-    return not content and bool(errors) and all(e is not None and e.error_type in _DENIALS for e in errors)
 
 
 def _composed(results: Sequence[Result]) -> str:

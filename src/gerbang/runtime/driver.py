@@ -30,7 +30,8 @@ from gerbang.ports import Clock, Model, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.asking import ask_model
 from gerbang.runtime.batching import Finished, run_batch
-from gerbang.runtime.closing import closing_text, nothing_allowed
+from gerbang.runtime.closing import closing_text
+from gerbang.runtime.denying import KILLED, any_ran, killed, refused_for_good
 from gerbang.runtime.events import Notice, RunResult, ToolCalled, ToolFinished
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.handing import client_calls, is_handed
@@ -39,6 +40,7 @@ from gerbang.runtime.leases import Leases
 from gerbang.runtime.listening import listen
 from gerbang.runtime.manners import chosen, one_at_a_time
 from gerbang.runtime.offered import offered
+from gerbang.runtime.plan import KILL_ALL
 from gerbang.runtime.reading import Answer, Asked, insists
 from gerbang.runtime.resuming import Progress, is_over
 from gerbang.runtime.run_record import RunRecord
@@ -98,6 +100,7 @@ class RunDriver:
         self._results: list[Result] = []
         self._last: list[Result] = []
         self._handed: list[bool] = []
+        self._ran = False  # a call that it asked for was let through
         self._pending = 0
         self._ids = 0
         self._used_ids: set[str] = set()
@@ -123,6 +126,7 @@ class RunDriver:
         self._proposals = progress.proposals
         self._used_ids = set(progress.used_ids)
         self._content = progress.content
+        self._ran = progress.ran
         standing: dict[str, CallRow] = {}
         for proposal in progress.proposals:
             row = progress.rows.get(proposal.ordinal)
@@ -230,7 +234,8 @@ class RunDriver:
         self._answer = answer
         self._content = answer.content
         await self._commit_answer(answer, state.answers + 1)
-        return Answered(len(answer.calls))
+        silent = not (answer.calls or self._ran or answer.content.strip())
+        return Answered(len(answer.calls), denied=silent and refused_for_good(self._last))
 
     async def _commit_answer(self, answer: Answer, step: int) -> None:
         """Make the answer durable before anything of it is dispatched."""
@@ -292,10 +297,22 @@ class RunDriver:
         )
         self._last = results
         self._results.extend(results)
+        self._ran = self._ran or any_ran(results)
         self._proposals = []
         self._say(results, state.answers)
         self._handed = [is_handed(result, session.catalogue) for result in results] if self._clients else []
-        return CallsDone(len([result for result in results if result.status == "pending"]), sum(self._handed))
+        pending = len([result for result in results if result.status == "pending"])
+        stopped = killed(results) and await self._all_stopped()
+        if stopped and not pending:
+            self._detail = KILLED
+        return CallsDone(pending, sum(self._handed), stopped)
+
+    async def _all_stopped(self) -> bool:
+        """Tell whether a switch is on, in whatever process it was turned, that stops all of the run."""
+        stops, names = self._gate.admission.stops, (KILL_ALL, self._session.stop)
+        if not stops.of(names):
+            await stops.renew()
+        return stops.of(names)
 
     def _say(self, results: Sequence[Result], step: int) -> None:
         """Put the results into the conversation, in the order of the calls."""
@@ -311,8 +328,6 @@ class RunDriver:
             self._proposals = []
         if run_state in (RunState.CANCELLED, RunState.BUDGET):
             await withdraw_open(self._store, self._clock, session, "the run was cancelled")
-        if run_state == RunState.COMPLETED and nothing_allowed(self._content, self._results):
-            run_state = RunState.DENIED
         calls: tuple[ToolCall, ...] = ()
         if run_state == RunState.CLIENT_CALLS:
             calls = client_calls(session, self._last, self._handed)

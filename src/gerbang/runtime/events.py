@@ -93,6 +93,9 @@ class RunResult(Struct, frozen=True, gc=False):
     model_error or client_calls; `steps` counts model answers; `calls` holds one Result for each proposal, in
     order. `client_calls` are for the client to run: the history of its next request has them and, as `tool`
     messages, their results. `finish_reason` is that of the last answer: `length` when it was cut off.
+
+    `denied`: a kill switch stopped all of the run; or nothing that the model asked for was let through, its
+    last calls were refused for good, and it had nothing to say.
     """
 
     answer: str

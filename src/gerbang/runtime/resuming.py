@@ -17,6 +17,7 @@ from gerbang.policy.tool_facts import ToolFacts, make_tool_facts, tool_facts
 from gerbang.ports import Store
 from gerbang.runtime import refusals
 from gerbang.runtime.bodies import step_name
+from gerbang.runtime.denying import any_sent
 from gerbang.runtime.kept import OPENING, KeptAnswer, KeptCall, Opening, read_answer, read_opening
 from gerbang.runtime.listening import listen
 from gerbang.runtime.probing import is_probe
@@ -62,7 +63,8 @@ class Progress(Struct, frozen=True):
 
     `messages` is the conversation up to the last answer, `proposals` that answer's calls, `rows` the rows of
     those that have one. `final` says that the answer had no call. `closed` are those of the answer's calls
-    that were refused (their error code), or answered by a stored result (no code), and have no row.
+    that were refused (their error code), or answered by a stored result (no code), and have no row. `ran`
+    tells that a call of an earlier answer was let through.
     """
 
     row: RunRow
@@ -75,6 +77,7 @@ class Progress(Struct, frozen=True):
     used_ids: set[str]
     final: bool
     closed: dict[str, str]
+    ran: bool = False
 
 
 async def progress_of(store: Store, row: RunRow) -> Progress:
@@ -100,11 +103,12 @@ async def progress_of(store: Store, row: RunRow) -> Progress:
         last = kept
     step = len(answers) - 1
     proposals = [] if last is None else proposals_of(row.run_id, step, last)
-    rows = {}
-    if proposals:
-        for call in await store.calls(row.run_id):
-            if call.step_id == step_name(step) or call.step_id == str(step):
-                rows[call.ordinal] = call
+    rows, earlier = {}, []
+    for call in await store.calls(row.run_id) if proposals else ():
+        if call.step_id == step_name(step) or call.step_id == str(step):
+            rows[call.ordinal] = call
+        else:
+            earlier.append(call)
     return Progress(
         row,
         opening,
@@ -116,6 +120,7 @@ async def progress_of(store: Store, row: RunRow) -> Progress:
         used,
         last is not None and not proposals,
         await _closed(store, row.run_id, proposals) if proposals else {},
+        any_sent(earlier),
     )
 
 
