@@ -4,6 +4,7 @@
 # ruff: noqa: E501, Q -- the answers of models stay on one line, as they are
 from typing import Any
 
+from tests.parse.cut_cases import CUTS
 from tests.parse.tricky_cases import TRICKY
 
 P: tuple[str, dict[str, Any]] = ("ping", {})
@@ -354,4 +355,4 @@ MORE += [
     ('claude_xml', 'to=us', 'to=us', [], {}),
 ]
 
-CASES = [*MORE, *JSON, *NAMED, *TAGGED, *OTHER, *TRICKY]
+CASES = [*MORE, *JSON, *NAMED, *TAGGED, *OTHER, *TRICKY, *CUTS]

@@ -34,6 +34,7 @@ _CUT_KEY: Final = re.compile(r"""\s*(?:\[\s*)?(?:\{\s*(?:"([a-z_]*)"?\s*)?)?""")
 _SPACES: Final = re.compile(r"[ \t]*")
 _BLANKS: Final = re.compile(r"\s*")
 _HEAD: Final = 512
+_FENCES: Final = ("```json\n", "```JSON\n", "```\n", "```json\r\n", "```\r\n")
 _LINE_ENDS: Final = ("\n", "\r", ";", "{", "<|", "</", "```")
 
 
@@ -59,7 +60,7 @@ def read(reader: Reader, plan: Plan) -> Machine:
         value = yield from _value(reader, opens)
         if value is None:
             return
-        ends = _closed(reader, rules.close) if rules.close else _own_line(reader)
+        ends = _closed(reader, rules.close) if rules.close else _own_line(reader, plan.dialect.noise)
         raw = reader.recorded()
         if not (yield from ends):
             lapse(reader)
@@ -70,6 +71,7 @@ def read(reader: Reader, plan: Plan) -> Machine:
         mark, distance = yield from upcoming(reader, (";", ",", "{"))
         if mark in (";", ","):
             mark, distance = yield from upcoming(reader, ("{",), distance + 1)
+            reader.pos += distance if mark == "\0" else 0  # a separator that nothing follows
         if mark != "{":
             return
         reader.pos += distance
@@ -99,8 +101,10 @@ def _closed(reader: Reader, close: str) -> Any:
     return True
 
 
-def _own_line(reader: Reader) -> Any:
-    """Tell whether nothing but white space, a separator or a special token follows on this line."""
+def _own_line(reader: Reader, tokens: tuple[str, ...]) -> Any:
+    """Tell whether nothing but white space, a separator or a special token follows on this line. Half a token
+    at the end of the answer is taken.
+    """
     distance = 0
     while True:
         match = _SPACES.match(reader.buf, reader.pos + distance)
@@ -108,14 +112,17 @@ def _own_line(reader: Reader) -> Any:
         distance = at - reader.pos
         if at < len(reader.buf) or reader.ended:
             found, _ = yield from upcoming(reader, _LINE_ENDS, distance, gap=False)
-            return found != ""
+            return found != "" or half(reader, tokens, distance)
         yield
 
 
-def _may_be_call(reader: Reader, *, sure: bool) -> Any:
-    """Look ahead whether the first key of the JSON at `pos` is one that calls have."""
+def may_be_call(reader: Reader, skip: int = 0, *, sure: bool = False) -> Any:
+    """Look ahead whether the first key of the JSON at `pos`, or `skip` characters on, is one that calls have.
+
+    `sure`: in an answer that was cut, half a key will do.
+    """
     while True:
-        head = reader.buf[reader.pos : reader.pos + _HEAD]
+        head = reader.buf[reader.pos + skip : reader.pos + skip + _HEAD]
         key = _FIRST_KEY.match(head)
         if key:
             return key.group(1) in _CALL_KEYS
@@ -135,7 +142,7 @@ def _value(reader: Reader, opens: Callable[[str], bool] | None) -> Any:
     text until a mark tells otherwise.
     """
     sure = opens is not None
-    if not (yield from _may_be_call(reader, sure=sure)):
+    if not (yield from may_be_call(reader, sure=sure)):
         reader.pos += 1
         lapse(reader)
         reader.content(reader.recorded())
@@ -231,6 +238,15 @@ def _router(reader: Reader, value: Any, raw: str, *, repaired: bool) -> bool:
     return True
 
 
+def fence_may_be_call(reader: Reader) -> Any:
+    """Look ahead whether the fence at `pos` holds what may be a call."""
+    opening, size = yield from upcoming(reader, _FENCES, gap=False)
+    if opening not in _FENCES:
+        return False
+    start, size = yield from upcoming(reader, ("{", "["), size + len(opening))
+    return start in ("{", "[") and (yield from may_be_call(reader, size))
+
+
 def fenced(reader: Reader, plan: Plan, ticks: int) -> Any:
     """Read a fence (its back ticks were taken) that may hold calls. True when it did; else it goes on as
     text.
@@ -243,15 +259,21 @@ def fenced(reader: Reader, plan: Plan, ticks: int) -> Any:
         if end >= 0 or reader.ended or len(info) > 16 or not "json".startswith(info.strip().lower()):
             break
         yield
-    if end < 0 or info.strip().lower() not in ("", "json"):
-        reader.content(opening)
-        return False
-    opening += reader.buf[reader.pos : end + 1]
-    reader.pos = end + 1
-    ahead, distance = yield from upcoming(reader, ("{", "["))
+    word = info.strip().lower()
+    if end >= 0 and word in ("", "json"):
+        opening += reader.buf[reader.pos : end + 1]
+        reader.pos = end + 1
+        reader.fence = -1
+        ahead, distance = yield from upcoming(reader, ("{", "["))
+    else:
+        ahead, distance = "\0" if reader.ended and end < 0 and "json".startswith(word) else "", 0
+    if ahead == "\0" and word and reader.truncated:
+        reader.pos = len(reader.buf)
+        reader.fence = 0
+        reader.fault("CALL_TRUNCATED")
+        return True
     if ahead not in ("{", "["):
         reader.content(opening)
-        reader.fence = -1
         return False
     opening += reader.buf[reader.pos : reader.pos + distance]
     reader.pos += distance

@@ -1,5 +1,6 @@
 """What every block of calls has in common: marks that start no call, broken blocks, the end of the answer."""
 
+from collections.abc import Generator
 from typing import Any, Final
 
 from gerbang.parse.faults import Broken
@@ -16,6 +17,19 @@ def not_started(reader: Reader, mark: str, *, quiet: bool = False) -> None:
     if not quiet:
         reader.fault("CALL_NOT_STARTED")
     reader.content(mark)
+
+
+def twice(reader: Reader, mark: str, after: tuple[str, ...]) -> Generator[None, None, bool]:
+    """Take the mark once more when a model wrote it twice before its call, which begins with one of `after`.
+    True when it did.
+    """
+    found, distance = yield from upcoming(reader, (mark,))
+    if found == mark:
+        found, _ = yield from upcoming(reader, after, distance + len(mark))
+        if found in after:
+            reader.pos += distance + len(mark)
+            return True
+    return False
 
 
 def recover(reader: Reader, plan: Plan, broken: Broken) -> Machine:

@@ -102,7 +102,7 @@ _JSON: Final = (
         ("GigaChat 3", "GigaChat 3.5"),
         ("function call<|role_sep|>\n", "<|function_call|>"),
         JsonTags(),
-        noise=("<|message_sep|>",),
+        noise=("<|message_sep|>", "</s>"),
         match=("gigachat3", "gigachat-3"),
         more=(
             Entry(GIGACHAT35.wrappers[0][0], GIGACHAT35),

@@ -9,7 +9,7 @@ THINK: Final = (("<think>", "</think>"),)
 """The usual marks of thinking."""
 BOX: Final = (("[THINK]", "[/THINK]"), *THINK)
 """Those of Mistral."""
-MISTRAL_END: Final = ("</s>",)
+MISTRAL_END: Final = ("</s>", "[/TOOL_CALLS]")
 """How its answers end."""
 LLAMA_END: Final = ("<|eom_id|>", "<|eot_id|>", "<|end_of_text|>")
 """How those of Llama end."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from gerbang.parse.arguments_pen import ArgumentsPen
-from gerbang.parse.block import not_started, recover
+from gerbang.parse.block import not_started, recover, twice
 from gerbang.parse.caps import MAX_KEY
 from gerbang.parse.coerce import coerce
 from gerbang.parse.faults import Broken
@@ -30,6 +30,8 @@ def read(reader: Reader, plan: Plan, layout: Elements, mark: str) -> Machine:
     """Read the block behind `mark`, which was taken."""
     prefix = layout.prefix
     invoke, close = f"{prefix}<invoke", f"{prefix}</tool_call>"
+    if mark != invoke:
+        yield from twice(reader, mark, (invoke,))
     try:
         if mark == invoke:
             yield from _invoke(reader, prefix)
@@ -100,7 +102,6 @@ def _argument(reader: Reader, prefix: str, pen: ArgumentsPen, key: str, schema: 
         reader.pos += len(f"{prefix}</{key}>")
         return
     value = yield from _element(reader, prefix, key, schema, reader.offered.schema(pen.tool), 1)
-    pen.begin(key, kinds)
     pen.put(key, dump(value))
 
 

@@ -1,8 +1,6 @@
 """Machine of the family "JSON between marks": one object, several, or a list of them."""
 
-from collections.abc import Generator
-
-from gerbang.parse.block import not_started, recover
+from gerbang.parse.block import not_started, recover, twice
 from gerbang.parse.call_object import Draft, call_object, finish_call, keyed_object
 from gerbang.parse.faults import Broken
 from gerbang.parse.layout import JsonTags
@@ -17,7 +15,7 @@ _JUNK = ("}", "]", "```", ",", ";")
 def read(reader: Reader, plan: Plan, layout: JsonTags, mark: str) -> Machine:
     """Read the block behind `mark`, which was taken."""
     reader.pos -= layout.keep
-    twice = not layout.keep and (yield from _twice(reader, mark))
+    doubled = not layout.keep and (yield from twice(reader, mark, ("{", "[")))
     start, distance = yield from upcoming(reader, _STARTS)
     if start == "[":
         inner, _ = yield from upcoming(reader, ("{", "[", "]"), distance + 1)
@@ -37,20 +35,9 @@ def read(reader: Reader, plan: Plan, layout: JsonTags, mark: str) -> Machine:
         reader.pos += distance + (len(start) if start[0] == "`" else 0)
         yield from _calls(reader, layout)
         yield from _end(reader, layout)
-        reader.unclosed = reader.unclosed or twice
+        reader.unclosed = reader.unclosed or doubled
     except Broken as broken:
         yield from recover(reader, plan, broken)
-
-
-def _twice(reader: Reader, mark: str) -> Generator[None, None, bool]:
-    """Take the mark once more when a model wrote it twice before its call. True when it did."""
-    found, distance = yield from upcoming(reader, (mark,))
-    if found == mark:
-        after, _ = yield from upcoming(reader, ("{", "["), distance + len(mark))
-        if after in ("{", "["):
-            reader.pos += distance + len(mark)
-            return True
-    return False
 
 
 def _calls(reader: Reader, layout: JsonTags) -> Machine:

@@ -55,9 +55,11 @@ def _arguments(reader: Reader) -> Machine:
     yield from stream_object(reader)
 
 
-def _mistral(reader: Reader, _mark: str) -> Started:
-    """`name[ARGS]{}`, `name[CALL_ID]id[ARGS]{}` and the older `name{}`."""
-    _, distance = yield from upcoming(reader, ())
+def _mistral(reader: Reader, mark: str) -> Started:
+    """`name[ARGS]{}`, `name[CALL_ID]id[ARGS]{}` and the older `name{}`; the mark may stand there twice."""
+    again, distance = yield from upcoming(reader, (mark,))
+    if again == mark:
+        _, distance = yield from upcoming(reader, (), distance + len(mark))
     while True:
         at = reader.pos + distance
         if at >= len(reader.buf):
@@ -71,11 +73,11 @@ def _mistral(reader: Reader, _mark: str) -> Started:
         yield
     name, distance = match.group(), match.end() - reader.pos
     found, distance = yield from upcoming(reader, (_ARGS, _CALL_ID, "{"), distance)
-    if not found:
-        return False
-    if found == "\0":
+    if found == "\0" or (not found and half(reader, (_ARGS, _CALL_ID), distance)):
         reader.pos = len(reader.buf)
         raise Broken("CALL_TRUNCATED")
+    if not found:
+        return False
     reader.pos += distance
     reader.open(name)
     if found == _CALL_ID and (yield from until(reader, _ARGS, MAX_KEY)) is None:

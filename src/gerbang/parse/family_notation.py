@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 from gerbang.parse.arguments_pen import ArgumentsPen
-from gerbang.parse.block import not_started, recover
+from gerbang.parse.block import not_started, recover, twice
 from gerbang.parse.caps import MAX_NAME
 from gerbang.parse.faults import Broken
 from gerbang.parse.json_value import dump
@@ -12,7 +12,7 @@ from gerbang.parse.layout import Notation
 from gerbang.parse.notation import NotationText
 from gerbang.parse.plan import Plan
 from gerbang.parse.reader import Machine, Reader
-from gerbang.parse.scan import blank, upcoming
+from gerbang.parse.scan import blank, half, upcoming
 
 _NAME: Final = re.compile(r"([\w.\-/:]+?)\s*+\{")
 _NAME_PART: Final = re.compile(r"[\w.\-/:]*+\s*+\Z")
@@ -21,7 +21,10 @@ _START: Final = "call:"
 
 def read(reader: Reader, plan: Plan, layout: Notation, mark: str) -> Machine:
     """Read the block behind `mark`, which was taken."""
+    yield from twice(reader, mark, (_START,))
     ahead, distance = yield from upcoming(reader, (_START,))
+    if not ahead and half(reader, (_START,)):
+        ahead = "\0"
     if not ahead:
         not_started(reader, mark)
         return
@@ -33,7 +36,7 @@ def read(reader: Reader, plan: Plan, layout: Notation, mark: str) -> Machine:
         yield from _call(reader, layout)
         yield from _end(reader, layout)
     except Broken as broken:
-        if not reader.recording:
+        if not reader.recording or reader.truncated:
             yield from recover(reader, plan, broken)
             return
         reader.fault(broken.code, broken.why)  # a text that was never closed has swallowed the end mark

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Final
 
 from gerbang.parse.arguments_pen import ArgumentsPen
-from gerbang.parse.block import not_started, recover
+from gerbang.parse.block import not_started, recover, twice
 from gerbang.parse.call_object import Draft, call_object, finish_call, stream_object
 from gerbang.parse.caps import MAX_KEY, MAX_NAME
 from gerbang.parse.faults import Broken
@@ -35,6 +35,7 @@ def read(reader: Reader, plan: Plan, layout: PairTags, mark: str) -> Machine:
 def _wrapped(reader: Reader, layout: PairTags, mark: str) -> Machine:
     close = layout.wrapper[1] if layout.wrapper else ""
     first = True
+    yield from twice(reader, mark, (layout.opening(layout.call),))
     while True:
         found, distance = yield from upcoming(reader, (layout.opening(layout.call), close))
         if not found and half(reader, (layout.opening(layout.call), close)):
@@ -60,12 +61,12 @@ def _wrapped(reader: Reader, layout: PairTags, mark: str) -> Machine:
 
 def _one(reader: Reader, layout: PairTags, mark: str) -> Any:
     """Read one call behind its opening tag. False when none can start there."""
-    ahead, distance = yield from upcoming(reader, ("{",))
+    ahead, distance = yield from upcoming(reader, ("{", mark))
     if ahead == "{":
         reader.pos += distance
         yield from _json(reader, layout)
         return True
-    head = yield from _name(reader, layout)
+    head = yield from _name(reader, layout, distance + len(mark) if ahead == mark else 0)
     if head is None:
         not_started(reader, mark)
         return False
@@ -99,9 +100,11 @@ def _take_close(reader: Reader, layout: PairTags) -> Machine:
         reader.pos += distance + len(close)
 
 
-def _name(reader: Reader, layout: PairTags) -> Generator[None, None, tuple[str, int] | None]:
-    """Look for a name and what must follow it. Returns (name, characters up to what follows), or None."""
-    text = yield from _peek_name(reader)
+def _name(reader: Reader, layout: PairTags, skip: int) -> Generator[None, None, tuple[str, int] | None]:
+    """Look for a name, `skip` characters on (a mark that was written twice), and what must follow it. Returns
+    (name, characters up to what follows), or None.
+    """
+    text = yield from _peek_name(reader, skip)
     if text is None:
         return None
     name, distance = text
@@ -123,9 +126,9 @@ def _name(reader: Reader, layout: PairTags) -> Generator[None, None, tuple[str, 
     return name, distance
 
 
-def _peek_name(reader: Reader) -> Generator[None, None, tuple[str, int] | None]:
+def _peek_name(reader: Reader, skip: int) -> Generator[None, None, tuple[str, int] | None]:
     """Look ahead at a name without taking it."""
-    _, distance = yield from upcoming(reader, ())
+    _, distance = yield from upcoming(reader, (), skip)
     while True:
         at = reader.pos + distance
         if at >= len(reader.buf):  # only white space up to the end of the answer
@@ -179,6 +182,8 @@ def _pair(reader: Reader, layout: PairTags, pen: ArgumentsPen) -> Machine:
         reader.pos += distance + len(value)
     elif not (yield from blank(reader)):
         raise Broken("CALL_TRUNCATED")
+    elif (yield from upcoming(reader, _structure(layout), gap=False))[0]:
+        raise Broken("CALL_SHAPE", "an argument has no value")
     pen.begin(key.strip(), kinds)
     mark = yield from raw_value(reader, _ends(layout), pen, trim=False)
     pen.end()
@@ -199,6 +204,16 @@ def _type(reader: Reader, layout: PairTags) -> Generator[None, None, frozenset[s
             "CALL_TRUNCATED" if reader.ended else "CALL_SHAPE", "the type of an argument is not closed"
         )
     return frozenset({kind.strip()}) & ALL_KINDS or None
+
+
+@cache
+def _structure(layout: PairTags) -> tuple[str, ...]:
+    """Return the tags that cannot stand where a value should be."""
+    return (
+        layout.opening("arg_key"),
+        layout.closing(layout.call),
+        *((layout.wrapper[1],) if layout.wrapper else ()),
+    )
 
 
 @cache

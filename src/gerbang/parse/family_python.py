@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 from gerbang.parse.arguments_pen import ArgumentsPen
-from gerbang.parse.block import not_started, recover
+from gerbang.parse.block import not_started, recover, twice
 from gerbang.parse.caps import MAX_NAME
 from gerbang.parse.faults import Broken
 from gerbang.parse.layout import Python
@@ -20,6 +20,7 @@ _LONGEST: Final = 3 * MAX_NAME
 
 def read(reader: Reader, plan: Plan, layout: Python, mark: str) -> Machine:
     """Read the calls behind `mark`, which was taken."""
+    yield from twice(reader, mark, ("[",))
     ahead, distance = yield from upcoming(reader, layout.closes)
     if ahead == "\0":
         reader.pos = len(reader.buf)

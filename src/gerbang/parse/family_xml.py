@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from gerbang.parse.arguments_pen import STRING, ArgumentsPen
-from gerbang.parse.block import not_started, recover
+from gerbang.parse.block import not_started, recover, twice
 from gerbang.parse.call_object import stream_object
 from gerbang.parse.caps import MAX_KEY
 from gerbang.parse.faults import Broken
@@ -25,9 +25,12 @@ _CDATA: Final = "<![CDATA["
 def read(reader: Reader, plan: Plan, layout: XmlTags, mark: str) -> Machine:
     """Read the block behind `mark`, which was taken: a wrapper with calls, or a call without one."""
     closes = tuple(close for _, close in layout.wrappers)
-    if mark != layout.call and not (yield from _started(reader, layout)):
-        not_started(reader, mark)
-        return
+    doubled = False
+    if mark != layout.call:
+        doubled = yield from twice(reader, mark, (layout.call, *layout.inner))
+        if not (yield from _started(reader, layout)):
+            not_started(reader, mark)
+            return
     try:
         if mark == layout.call and not (yield from _alone(reader, layout, mark)):
             return
@@ -36,6 +39,7 @@ def read(reader: Reader, plan: Plan, layout: XmlTags, mark: str) -> Machine:
             if found in closes:
                 reader.pos += distance + len(found)
                 if found == closes[0]:
+                    reader.unclosed = reader.unclosed or doubled
                     return
             elif found == layout.call:
                 reader.pos += distance + len(found)

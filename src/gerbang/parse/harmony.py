@@ -9,16 +9,24 @@ from gerbang.parse.caps import MAX_HEADER
 from gerbang.parse.faults import Broken
 from gerbang.parse.marks import Marks
 from gerbang.parse.reader import Machine, Reader
-from gerbang.parse.scan import skip_past, upcoming
+from gerbang.parse.scan import half, skip_past, upcoming
 
 _START, _CHANNEL, _MESSAGE, _CONSTRAIN = "<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"
 _ENDS: Final = ("<|end|>", "<|call|>", "<|return|>")
+_HEADERS: Final = (_START, _CHANNEL, *_ENDS)
 _HEADER: Final = Marks((_MESSAGE, _START, *_ENDS))
 _BODY: Final = Marks((_START, _CHANNEL, *_ENDS))
 _RECIPIENT: Final = re.compile(r"\bto\s*=\s*([^\s<]+)")
+_NOBODY: Final = re.compile(r"\bto\s*=\s*(?:<|\Z)")
 _CHANNEL_NAME: Final = re.compile(r"<\|channel\|>\s*([A-Za-z_]+)")
 _ROLE: Final = re.compile(r"\s*([A-Za-z_.\-]*)")
 _NAMED: Final = re.compile(r"\s*[A-Za-z_?]+(?:\s+(?:to\s*=\s*[^\s<]+|code|json))*\s*<\|")
+_WORDS: Final = ("assistant", "analysis", "commentary", "final")
+_HALF_WORDS: Final = "|".join(word[:size] for word in _WORDS for size in range(len(word)))
+_CUT: Final = re.compile(
+    rf"\s*+(?:{_HALF_WORDS}|(?:{'|'.join(_WORDS)})(?:\s+to\s*=\s*[^\s<]*)?(?:\s+(?:code|json))?"
+    r"(?:\s+(?:to?|to\s*=|c|co|cod|j|js|jso))?\s*+(?:<(?:\|[a-z]*\|?)?)?)"
+)
 _NEAR: Final = 160
 _PREFIX: Final = re.compile(r"\Afunctions\s*\.\s*")
 _HEADS: Final = (_START, _CHANNEL, _MESSAGE, _CONSTRAIN, *_ENDS, "to=", "to =", "assistant")
@@ -59,6 +67,10 @@ def _message(reader: Reader, *, started: bool) -> Machine:
         return
     to = _RECIPIENT.search(header)
     channel = _CHANNEL_NAME.search(header)
+    if to is None and _NOBODY.search(header):
+        yield from _drop(reader)  # a recipient that is none: neither a call nor text for the user
+        reader.fault("CALL_NOT_OFFERED", "''")
+        return
     if to is not None:
         yield from _to(
             reader, to.group(1), _PREFIX.sub("", header[to.start(1) :].split("<")[0], count=1).strip()
@@ -114,7 +126,7 @@ def _text(reader: Reader) -> Machine:
         if match is not None:
             mark = match.group(1)
             if (yield from _ends(reader, mark)):
-                reader.pos += len(mark) if mark in _ENDS else 0
+                reader.pos = min(len(reader.buf), reader.pos + len(mark)) if mark in _ENDS else reader.pos
                 break
             reader.content(mark if reader.thinking or mark not in _ENDS else "")
             reader.pos += len(mark)
@@ -128,19 +140,19 @@ def _text(reader: Reader) -> Machine:
 
 def _ends(reader: Reader, mark: str) -> Generator[None, None, bool]:
     """Tell whether the mark at `pos` ends a message: a header or the end of the answer follows, or it
-    begins one.
+    begins one, even one in which the answer ends.
     """
     if mark in _ENDS:
-        found, _ = yield from upcoming(reader, (_START, _CHANNEL, *_ENDS), len(mark))
-        return found != ""
+        found, _ = yield from upcoming(reader, _HEADERS, len(mark))
+        return found != "" or half(reader, _HEADERS, len(mark))
     while True:
         after = reader.pos + len(mark)
         at = reader.buf.find("<|", after, after + _NEAR)
-        if at >= 0 and (reader.ended or len(reader.buf) - at >= len(_CONSTRAIN)):
-            return reader.buf.startswith((_CHANNEL, _MESSAGE, _CONSTRAIN), at) and (
-                mark == _START or _NAMED.match(reader.buf, after) is not None
-            )
-        if reader.ended or (at < 0 and len(reader.buf) - after > _NEAR):
+        if at >= 0 and reader.buf.startswith((_CHANNEL, _MESSAGE, _CONSTRAIN), at):
+            return mark == _START or _NAMED.match(reader.buf, after) is not None
+        if reader.ended:
+            return _CUT.fullmatch(reader.buf, after) is not None
+        if len(reader.buf) - (at if at >= 0 else after) > (len(_CONSTRAIN) if at >= 0 else _NEAR):
             return False
         yield
 

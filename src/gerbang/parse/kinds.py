@@ -10,6 +10,21 @@ ANY: Final[frozenset[str]] = frozenset()
 """Nothing is known: raw text stays text."""
 ALL_KINDS: Final = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
 """The kinds of JSON Schema."""
+_ALIASES: Final = {
+    "str": "string",
+    "text": "string",
+    "int": "integer",
+    "uint": "integer",
+    "long": "integer",
+    "float": "number",
+    "double": "number",
+    "bool": "boolean",
+    "list": "array",
+    "tuple": "array",
+    "dict": "object",
+    "none": "null",
+}
+"""Words that schemas written by hand use for the kinds, sizes in bits left off."""
 _MAX_REFS: Final = 16
 _PY: Final = (
     (bool, "boolean"),
@@ -135,10 +150,9 @@ def kinds_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[
         return ANY
     found: frozenset[str] = ANY
     kind = schema.get("type")
-    if isinstance(kind, str):
-        found = frozenset({kind}) & ALL_KINDS
-    elif isinstance(kind, list):
-        found = frozenset(word for word in kind if isinstance(word, str)) & ALL_KINDS
+    if isinstance(kind, str | list):
+        words = [kind] if isinstance(kind, str) else [word for word in kind if isinstance(word, str)]
+        found = frozenset(map(_named, words)) & ALL_KINDS
     for word in ("anyOf", "oneOf"):
         options = schema.get(word)
         if isinstance(options, list) and options:
@@ -153,6 +167,12 @@ def kinds_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[
     if found and schema.get("nullable") is True:
         found |= {"null"}
     return found
+
+
+def _named(word: str) -> str:
+    """Return the kind that a type's name stands for."""
+    word = word.lower()
+    return _ALIASES.get(word.rstrip("0123456789"), word)
 
 
 def _implied(schema: Mapping[str, Any]) -> frozenset[str]:

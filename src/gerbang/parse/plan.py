@@ -85,7 +85,9 @@ def plan_of(dialect: str) -> Plan:
         meanings[row.header[0]] = Meaning.HEADER
     meanings[FENCE] = Meaning.FENCE
     ends_thinking = (*closes.values(), "</think>", *(row.header or ())[1:])
-    thinking = {close: Marks((close, *row.answers, *entries, FENCE)) for close in ends_thinking}
+    thinking = {
+        close: Marks((close, *row.answers, *entries, FENCE), line=_line(row)) for close in ends_thinking
+    }
     ends = [mark for mark, meaning in meanings.items() if meaning in (Meaning.CLOSE, Meaning.CALL)]
     return Plan(
         row,

@@ -14,12 +14,13 @@ from gerbang.parse import (
     family_python,
     family_xml,
 )
-from gerbang.parse.caps import MAX_HELD, MAX_INDENT
+from gerbang.parse.block import take_ends
+from gerbang.parse.caps import MAX_HELD
 from gerbang.parse.headers import header
 from gerbang.parse.layout import Elements, Entry, JsonTags, NamedJson, Notation, PairTags, Python, XmlTags
 from gerbang.parse.plan import FENCE, Meaning, Plan
 from gerbang.parse.reader import Machine, Reader
-from gerbang.parse.scan import upcoming
+from gerbang.parse.scan import indent, upcoming
 from gerbang.parse.thinking import think
 
 Family = Callable[[Reader, Plan, Any, str], Machine]
@@ -34,6 +35,7 @@ _FAMILIES: Final[dict[type, Family]] = {
 }
 _TICKS: Final = re.compile(r"`{3,}|\n")
 _TICK_TAIL: Final = re.compile(r"`{1,2}\Z")
+_TOKEN: Final = re.compile(r"[|｜]>|<\|\w+>|\]<\]\w+\[>\[|<｜\w+｜")
 _FENCE_STOPS: Final = frozenset("`\n")
 
 
@@ -122,11 +124,11 @@ def _text(reader: Reader, plan: Plan, stops: frozenset[str]) -> Any:
         else:
             end = plan.content.held(buf, pos)
             if plan.line:
-                end = _indent(buf, pos, end)
+                end = indent(buf, pos, end)
         reader.content(buf[pos:end])
         reader.pos = end
         if reader.ended:
-            reader.pos = len(buf)
+            _drop_half(reader, plan)
             return ""
         if buf[end - 1 : end] != "\n" or not plan.line:
             reader.rest(stops)
@@ -134,32 +136,36 @@ def _text(reader: Reader, plan: Plan, stops: frozenset[str]) -> Any:
 
 
 def _half_end(reader: Reader, plan: Plan) -> int:
-    """Return where the text of a finished answer ends: before half the end mark of an open block."""
+    """Return where the text of a finished answer ends: before half the end mark of an open block, and before
+    half a mark in which a whole token stands.
+    """
     buf = reader.buf
     at = plan.content.held(buf, reader.pos)
     half = reader.unclosed and len(buf) - at > 1 and any(mark.startswith(buf[at:]) for mark in plan.ends)
-    return at if half else len(buf)
+    return at if half or _TOKEN.search(buf, at) else len(buf)
 
 
-def _indent(buf: str, pos: int, end: int) -> int:
-    """Return where the white space that begins the last line starts, if there is nothing else on that
-    line.
-    """
-    if end <= pos or buf[end - 1] not in " \t":
-        return end
-    start = buf.rfind("\n", max(pos - 1, end - MAX_INDENT - 1), end) + 1
-    return start if start >= pos and start and not buf[start:end].strip(" \t") else end
+def _drop_half(reader: Reader, plan: Plan) -> None:
+    """Drop half a mark at the end of the answer, where `_half_end` says so."""
+    half = reader.buf[reader.pos :]
+    reader.begin(0)
+    reader.pos = len(reader.buf)
+    if half and any(mark.startswith(half) for mark in plan.entries):
+        reader.fault("CALL_TRUNCATED")
 
 
 def _call(reader: Reader, plan: Plan, entries: tuple[Entry, ...], mark: str) -> Machine:
     """Hand over to the family; where several share the mark, what follows it decides."""
     layout = entries[0].layout
     if len(entries) > 1:
-        layout = yield from _choose(reader, entries)
+        layout = yield from _choose(reader, entries, mark)
+    before = reader.index
     yield from _FAMILIES[type(layout)](reader, plan, layout, mark)
+    if reader.index > before:  # end marks right behind a call are its own, however many
+        yield from take_ends(reader, plan)
 
 
-def _choose(reader: Reader, entries: tuple[Entry, ...]) -> Any:
+def _choose(reader: Reader, entries: tuple[Entry, ...], mark: str) -> Any:
     layouts = [entry.layout for entry in entries]
     for layout in layouts:
         if isinstance(layout, XmlTags) and layout.call == entries[0].mark:
@@ -177,11 +183,14 @@ def _choose(reader: Reader, entries: tuple[Entry, ...]) -> Any:
                 options.setdefault("{", layout)
         else:
             fallback = layout
-    ahead, _ = yield from upcoming(reader, tuple(sorted(options, key=len, reverse=True)))
+    starts = (mark, *sorted(options, key=len, reverse=True))
+    ahead, distance = yield from upcoming(reader, starts)
+    if ahead == mark:  # some write it twice
+        ahead, distance = yield from upcoming(reader, starts[1:], distance + len(mark))
     found = options.get(ahead, fallback)
     python = next((layout for layout in layouts if isinstance(layout, Python)), None)
     if ahead == "[" and python is not None:
-        inner, _ = yield from upcoming(reader, ("{", "]"), 1)
+        inner, _ = yield from upcoming(reader, ("{", "]"), distance + 1)
         return found if inner in ("{", "]") else python
     return found
 

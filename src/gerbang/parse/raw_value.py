@@ -1,7 +1,8 @@
 """Raw text between tags, up to the end tag that is one.
 
 An end tag inside a value is data unless the next structural tag, or the end of the output, follows it. An
-opening tag inside a value counts only at the start of a line.
+opening tag inside a value counts only at the start of a line. Where the token limit has cut the output, its
+end tells nothing: there an outer end tag is data too, so that half a value is never taken for a whole one.
 """
 
 from collections.abc import Generator
@@ -16,12 +17,13 @@ from gerbang.parse.scan import upcoming
 
 class ValueEnds:
     """The tags that may end a value, and for each the tags that must follow it (none: it counts by
-    itself).
+    itself). The first is the value's own.
     """
 
-    __slots__ = ("follow", "marks", "stops")
+    __slots__ = ("follow", "marks", "own", "stops")
 
     def __init__(self, follow: dict[str, tuple[str, ...]], line_starts: tuple[str, ...]) -> None:
+        self.own = next(iter(follow))
         self.follow: dict[str, tuple[str, ...]] = {}
         for mark, after in follow.items():
             self.follow[mark] = after
@@ -63,7 +65,7 @@ def raw_value(
             continue
         found = match.group(1)
         mark = found.lstrip("\r\n")
-        if not (yield from _counts(reader, ends.follow[found], len(found))):
+        if not (yield from _counts(reader, ends.follow[found], len(found), own=mark == ends.own)):
             skip = _line_break(found, 0) if start else 0
             windows = windows or skip == 2
             start = False
@@ -88,9 +90,9 @@ def _line_break(text: str, pos: int) -> int:
     return 2 if text.startswith("\r\n", pos) else 0
 
 
-def _counts(reader: Reader, after: tuple[str, ...], size: int) -> Generator[None, None, bool]:
+def _counts(reader: Reader, after: tuple[str, ...], size: int, *, own: bool) -> Generator[None, None, bool]:
     """Tell whether the tag at `pos` ends the value."""
     if not after:
         return True
     mark, _ = yield from upcoming(reader, after, size)
-    return mark != ""
+    return mark != "" and (own or mark != "\0" or not reader.truncated)

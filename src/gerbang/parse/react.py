@@ -10,7 +10,7 @@ from gerbang.parse.caps import MAX_NAME
 from gerbang.parse.faults import Broken
 from gerbang.parse.marks import Marks
 from gerbang.parse.reader import Machine, Reader
-from gerbang.parse.scan import upcoming
+from gerbang.parse.scan import half, upcoming
 
 _THOUGHT, _ACTION, _FINAL, _OBSERVATION = "Thought:", "Action:", "Final Answer:", "Observation:"
 _INPUT: Final = "Action Input:"
@@ -64,11 +64,11 @@ def _action(reader: Reader) -> Any:
     word, size = name
     found, distance = yield from upcoming(reader, (_INPUT,), size)
     known = word in reader.offered.names
+    if known and (found == "\0" or half(reader, (_INPUT,), size)):
+        reader.pos = len(reader.buf)
+        reader.fault("CALL_TRUNCATED")
+        return True
     if not known or found != _INPUT:
-        if known and found == "\0":
-            reader.pos = len(reader.buf)
-            reader.fault("CALL_TRUNCATED")
-            return True
         reader.fault("CALL_NOT_STARTED" if known else "CALL_NOT_OFFERED", repr(word[:64]))
         reader.content(_ACTION)
         return False
@@ -82,7 +82,9 @@ def _action(reader: Reader) -> Any:
 
 
 def _name(reader: Reader) -> Any:
-    """Look ahead at the rest of the line. Returns (name, characters), or None."""
+    """Look ahead at the rest of the line. Returns (name, characters), or None. Where the answer was cut, the
+    beginning of an offered name stands for it.
+    """
     while True:
         match = _NAME.match(reader.buf, reader.pos)
         if match:
@@ -92,7 +94,9 @@ def _name(reader: Reader) -> Any:
             return None
         if reader.ended:
             word = reader.buf[reader.pos :].strip()
-            return (word, size) if word in reader.offered.names else None
+            cut = reader.truncated and word not in reader.offered.names
+            name = next((name for name in reader.offered.names if cut and name.startswith(word)), word)
+            return (name, size) if name in reader.offered.names else None
         yield
 
 

@@ -53,14 +53,14 @@ def _recipient(reader: Reader, marks: Marks, *, back: int) -> Any:
             break
         size = len(reader.buf) - reader.pos
         if reader.ended or size > MAX_NAME or not _PART.match(reader.buf, reader.pos):
-            return False
+            return back > 0 and _cut(reader)
         yield
     name, size = match.group(1), match.end() - match.start()
     if name == _ALL:
         reader.pos += size
         return True
     found, distance = yield from upcoming(reader, ("{",), size)
-    if not found or (found == "\0" and not reader.truncated):
+    if not found or (found == "\0" and not reader.truncated and name not in reader.offered.names):
         return False
     reader.pos += distance
     try:
@@ -72,4 +72,15 @@ def _recipient(reader: Reader, marks: Marks, *, back: int) -> Any:
     except Broken as broken:
         yield from skip_past(reader, marks, lambda _mark: True)
         reader.fault(broken.code, broken.why)
+    return True
+
+
+def _cut(reader: Reader) -> bool:
+    """Take the beginning of a recipient in which the answer was cut. False when it is none."""
+    word = reader.buf[reader.pos :].strip()
+    names = (_ALL, *reader.offered.names)
+    if not (reader.ended and reader.truncated and any(name.startswith(word) for name in names)):
+        return False
+    reader.pos = len(reader.buf)
+    reader.fault("CALL_TRUNCATED")
     return True

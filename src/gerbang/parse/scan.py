@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Generator
 from typing import Final
 
-from gerbang.parse.caps import MAX_BLANK, MAX_KEY
+from gerbang.parse.caps import MAX_BLANK, MAX_INDENT, MAX_KEY
 from gerbang.parse.marks import Marks
 from gerbang.parse.reader import Reader
 
@@ -54,9 +54,9 @@ def upcoming(
         return next(option for option in options if buf.startswith(option, at)), skip
 
 
-def half(reader: Reader, options: tuple[str, ...]) -> bool:
-    """Tell whether the answer ends right here in half a mark, which is taken then."""
-    rest = reader.buf[reader.pos :].strip() if reader.ended else ""
+def half(reader: Reader, options: tuple[str, ...], skip: int = 0) -> bool:
+    """Tell whether the answer ends in half a mark `skip` characters on; all up to its end is taken then."""
+    rest = reader.buf[reader.pos + skip :].strip() if reader.ended else ""
     if not rest or not any(option.startswith(rest) for option in options):
         return False
     reader.pos = len(reader.buf)
@@ -99,3 +99,13 @@ def skip_past(reader: Reader, closes: Marks, opens: Callable[[str], bool]) -> Ge
         if reader.ended:
             return ""
         yield
+
+
+def indent(buf: str, pos: int, end: int) -> int:
+    """Return where the white space that begins the last line starts, if there is nothing else on that
+    line.
+    """
+    if end <= pos or buf[end - 1] not in " \t":
+        return end
+    start = buf.rfind("\n", max(pos - 1, end - MAX_INDENT - 1), end) + 1
+    return start if start >= pos and start and not buf[start:end].strip(" \t") else end

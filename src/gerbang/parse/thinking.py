@@ -3,12 +3,15 @@ left open.
 """
 
 import re
+from collections.abc import Generator
 from typing import Final
 
+from gerbang.parse import bare
 from gerbang.parse.caps import MAX_HELD
 from gerbang.parse.marks import Marks
 from gerbang.parse.plan import FENCE, Plan
 from gerbang.parse.reader import Machine, Reader
+from gerbang.parse.scan import indent
 
 _MAX_LEADING: Final = 64
 _LEADING: Final = re.compile(r"\s*")
@@ -25,35 +28,50 @@ def think(reader: Reader, plan: Plan, close: str, *, prefilled: bool = False) ->
     marks = plan.thinking[close]
     if prefilled:
         yield from _skip_opening(reader, plan)
+    stops = marks.stops | ({"\n"} if plan.line else frozenset())
     example = False
     while True:
         buf, pos = reader.buf, reader.pos
-        match = marks.search(buf, pos)
+        line = plan.line.match(buf, pos - 1) if plan.line and buf[pos - 1] == "\n" else None
+        match = line or marks.search(buf, pos)
         end = match.start() if match else len(buf) if reader.ended else marks.held(buf, pos)
+        end = end if match or reader.ended or not plan.line else indent(buf, pos, end)
+        if match and (line or match.group(1)[0] == "\n"):  # JSON on a line of its own
+            mark, end = "", match.end() - 1
+        elif match:
+            mark = match.group(1)
         reader.content(buf[pos:end])
         reader.pos = end
         if match is None:
             if reader.ended:
                 reader.thinking = False
                 return
-            reader.rest(marks.stops)
+            if not plan.line or buf[end - 1] != "\n":
+                reader.rest(stops)
             yield
             continue
-        mark = match.group(1)
         if mark == close:
             reader.pos = match.end()
             reader.thinking = False
             return
-        if mark in plan.dialect.answers and not example:
+        if mark and mark in plan.dialect.answers and not example:
             reader.thinking = False
             return
-        if mark == FENCE or example or buf[end - 1] == "`":
-            example = example != (mark == FENCE)
-            reader.content(mark)
-            reader.pos = match.end()
-            continue
-        yield from _draft(reader, plan, close)
-        return
+        if not example and buf[end - 1] != "`" and (yield from _drafts(reader, plan, mark)):
+            yield from _draft(reader, plan, close)
+            return
+        example = example != (mark == FENCE)
+        size = len(mark) or 1
+        reader.content(reader.buf[reader.pos : reader.pos + size])
+        reader.pos += size
+
+
+def _drafts(reader: Reader, plan: Plan, mark: str) -> Generator[None, None, bool]:
+    """Tell whether a call may begin at the mark at `pos` ("": JSON on a line of its own)."""
+    if mark == FENCE:
+        fence = plan.dialect.bare is not None and plan.dialect.bare.fence
+        return fence and bool((yield from bare.fence_may_be_call(reader)))
+    return mark != "" or bool((yield from bare.may_be_call(reader)))
 
 
 def _skip_opening(reader: Reader, plan: Plan) -> Machine:
@@ -76,6 +94,7 @@ def _skip_opening(reader: Reader, plan: Plan) -> Machine:
 def _draft(reader: Reader, plan: Plan, close: str) -> Machine:
     """Hold all text from a call mark on until the thinking is closed or the answer ends."""
     only = Marks((close,))
+    before = "\n" if reader.buf[reader.pos - 1] == "\n" else "x"
     parts = reader.held
     parts.clear()
     size = 0
@@ -106,7 +125,7 @@ def _draft(reader: Reader, plan: Plan, close: str) -> Machine:
         reader.thinking = False
         reader.fault("CALL_TRUNCATED")
         return
-    reader.buf, reader.pos = "x" + text, 1
+    reader.buf, reader.pos = before + text, 1
 
 
 def _show(reader: Reader) -> None:
