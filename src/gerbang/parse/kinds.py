@@ -152,7 +152,7 @@ def kinds_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[
     kind = schema.get("type")
     if isinstance(kind, str | list):
         words = [kind] if isinstance(kind, str) else [word for word in kind if isinstance(word, str)]
-        found = frozenset(map(_named, words)) & ALL_KINDS
+        found = frozenset(map(_standing_for, words)) & ALL_KINDS
     for word in ("anyOf", "oneOf"):
         options = schema.get(word)
         if isinstance(options, list) and options:
@@ -169,7 +169,7 @@ def kinds_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[
     return found
 
 
-def _named(word: str) -> str:
+def _standing_for(word: str) -> str:
     """Return the kind that a type's name stands for."""
     word = word.lower()
     return _ALIASES.get(word.rstrip("0123456789"), word)
