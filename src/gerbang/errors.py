@@ -14,6 +14,7 @@ What is raised is sorted by whose fault it is::
     │   ├── ModelTimeout       no answer within the time allowed
     │   └── ModelProtocol      the server answered something that is not the protocol (HTML, wrong JSON)
     ├── ToolError              raised *by a tool* to tell the model something; its text is shown
+    │   └── NotSent            raised *to a tool* that may not begin its effect any more: let it pass
     ├── SpeechError            a sentence could not be spoken; the text of the answer is not touched by it
     └── StoreError             a record could not be written or read; nothing was executed after it
         ├── StoreUnavailable   missing folder, read-only file, disk full, lost connection
@@ -102,6 +103,13 @@ class ToolError(GerbangError):
         self.suggested_fix = suggested_fix
         self.effect = effect
         self.retry_after_ms = retry_after_ms
+
+
+class NotSent(ToolError):
+    """The call may not be sent any more: its run is another process's, or its time is over."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__("The call was not sent.", code=code, error_type="cancelled", effect="none")
 
 
 class SpeechError(GerbangError):

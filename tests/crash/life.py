@@ -20,7 +20,7 @@ from gerbang.errors import ModelFault
 from gerbang.testing import ScriptedModel
 from gerbang.values.record import RunState
 
-from .points import KillingStore, KillingTool, Line, Points, watch_loop, watched_person
+from .points import KillingStore, KillingTool, Line, Points, watch_looks, watch_loop, watched_person
 from .scenarios import ALL, CANCEL, FAULT, Scenario
 
 PATIENCE_S = 30.0
@@ -136,6 +136,7 @@ async def live(order: Order) -> None:
     scenario = ALL[order.scenario]
     points = Points(order.trace, order.life, order.at, order.seen, order.label, order.end)
     watch_loop(points)
+    watch_looks(points)
     running: list[Any] = []
     gateway = g.Gateway(
         tools=tools(scenario, order.origin, points),

@@ -11,6 +11,7 @@ import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +21,7 @@ from gerbang.approval.machine import TRANSITIONS as APPROVALS
 from gerbang.ledger.machine import TRANSITIONS as LEDGER
 from gerbang.loop import machine as loop
 from gerbang.runtime import driver
+from gerbang.runtime.clearance import Clearance
 from gerbang.values.record import FREE_STATES, Batch, Committed, Lease
 
 FLYING_S = 0.02
@@ -179,6 +181,29 @@ def watch_loop(points: Points) -> None:
         return after
 
     setattr(driver, "advance", advance)  # noqa: B010 - it is a name that the module imports
+
+
+def watch_looks(points: Points) -> None:
+    """Have a point before each look at whether a call may still be sent. The last one is right before its
+    first byte.
+    """
+    ask, ask_from_thread = Clearance.ask, Clearance.ask_from_thread
+    counts: WeakKeyDictionary[Clearance, int] = WeakKeyDictionary()
+
+    def look(clearance: Clearance) -> None:
+        counts[clearance] = count = counts.get(clearance, 0) + 1
+        points.reach(f"before look {count}")
+
+    async def asked(self: Clearance) -> str:
+        look(self)
+        return await ask(self)
+
+    def asked_from_thread(self: Clearance) -> str:
+        look(self)
+        return ask_from_thread(self)
+
+    setattr(Clearance, "ask", asked)  # noqa: B010 - as above
+    setattr(Clearance, "ask_from_thread", asked_from_thread)  # noqa: B010
 
 
 def watched_person(points: Points, answer: Callable[[g.ApprovalRequest], Any]) -> Any:

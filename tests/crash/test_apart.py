@@ -3,22 +3,28 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gerbang.adapters.stores import open_store
+from gerbang.audit.chain import verify
 from tests.stores.server import Server
 
-from .harness import Campaign, ended
+from .harness import ROOT, Campaign, ended
 from .judge import lines_of
 from .life import Order
 from .points import Line
 from .scenarios import ALL, Scenario
+from .target import effects_in
 
 PAUSES = [
     "first: after ledger PLANNED dispatch, call.dispatched, act",
+    "first: in the tool, before its request",
     "first: in the tool, its request on the way",
     "first: in the tool, after its answer",
     "first: the model has answered",
@@ -69,7 +75,76 @@ def test_a_paused_holder_wakes_when_its_run_is_anothers(
     assert set(written) <= LATE
     assert len(written) <= 1
     if how == "none" and label != PAUSES[0]:  # what the other process had to leave open is known after all
-        assert written == ([("call.resolved",)] if label in PAUSES[1:3] + PAUSES[4:] else [])
+        assert written == ([("call.resolved",)] if label in PAUSES[1:4] + PAUSES[5:] else [])
+
+
+LOOKS = {
+    # how the target helps: what the call is in the end, when it is paused right before its first byte
+    "key": "SUCCEEDED",
+    "probe": "SUCCEEDED",  # it has not happened, and is made again
+    "none": "RESOLVED_FAILED",  # the other process cannot know; the one that wakes up has not sent it
+}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("how", list(LOOKS))
+def test_a_holder_that_is_paused_before_its_last_look(
+    shared: str, tmp_path: Path, how: str, count: int
+) -> None:
+    """Of an HTTP request the second look is made when its connection stands, and nothing is written to it."""
+
+    async def work() -> None:
+        async with Campaign(shared, tmp_path).open() as campaign:
+            label = f"first: before look {count}"
+            lines = await paused_and_taken_over(campaign, tmp_path, f"transactional/{how}", label)
+            assert campaign.report.wrong == []
+            assert campaign.report.states == {f"{how} {LOOKS[how]}": 1}
+            sent = effects_in(tmp_path / "effects")
+            assert len(sent) == (0 if how == "none" else 1)
+            assert "first-0" in {line.life for line in lines if line.what == "ended"}
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("kind", ["coroutine", "function", "queued"])
+def test_a_holder_that_is_paused_before_its_function(shared: str, tmp_path: Path, kind: str) -> None:
+    effects = tmp_path / "effects"
+
+    def start(life: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.crash.child_paused", shared, str(effects), kind, life],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+
+    with start("first") as first:
+        until = time.monotonic() + 60
+        while not is_paused(first.pid):
+            assert time.monotonic() < until, "it never came to the point"
+            time.sleep(0.01)
+        with start("resumed") as other:
+            assert other.communicate(timeout=60)[0] == "completed\n"
+        os.kill(first.pid, signal.SIGCONT)
+        assert first.communicate(timeout=60)[0] == "cancelled\n"
+    assert not effects.exists()
+
+    async def states() -> list[str]:
+        store = open_store(shared)
+        await store.open()
+        try:
+            events = [event async for event in store.stream("run_1")]
+            assert verify(events) is None
+            assert [event.kind for event in events][-3:] == [
+                "model.answered",
+                "run.finished",
+                "call.resolved",
+            ]
+            return [call.state for call in await store.calls("run_1")]
+        finally:
+            await store.close()
+
+    assert asyncio.run(states()) == ["RESOLVED_FAILED"]
 
 
 @pytest.mark.parametrize("name", ["write_external/none", "transactional/probe", "a person agrees"])

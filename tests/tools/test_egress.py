@@ -12,6 +12,7 @@ import gerbang as g
 from gerbang.adapters.tools import egress
 from gerbang.adapters.tools.addresses import read_address, why_not_public
 from gerbang.adapters.tools.egress import Egress, EgressRefused, Place, guarded_socket, own_place, read_place
+from gerbang.adapters.tools.http_errors import Attempt
 from tests.runtime.street import code, run
 from tests.tools.origin import call, definition, serving
 
@@ -238,7 +239,9 @@ def test_a_socket_without_a_request_is_refused() -> None:
     info = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("8.8.8.8", 80))
     with pytest.raises(EgressRefused, match="no request"):
         guarded_socket(info)
-    token = egress.reaching.set(egress.Hop(Egress(["a.example"]), read_place("http://a.example")))
+    context = g.CallContext(g.Principal("ana"), "r", 1, "c", "k")
+    hop = egress.Hop(Egress(["a.example"]), read_place("http://a.example"), Attempt(True), context)
+    token = egress.reaching.set(hop)
     try:
         guarded_socket(info).close()
         for family, sockaddr in [

@@ -235,10 +235,18 @@ class Agent:
         if given.client is not None:
             brought = last_results(said)
             said = await continued(self.gateway.store, session, said, settings)
+        store = self.gateway.store
+        if run_id is not None and await store.run(run_id) is not None:
+            raise UsageError(f"There is a run {run_id[:80]!r} already. A new run needs a new run_id.")
         messages = self._opening(session.catalogue, said)
         if given.prompt is not None:
             messages.append(Message("user", prompt))
-        return await self._driver(session, settings, tools, brought).run(messages, prompt)
+        leases = self.gateway.leases
+        leases.begin(session)
+        try:
+            return await self._driver(session, settings, tools, brought).run(messages, prompt)
+        finally:  # whatever ended it: a lease that is kept, and renewed, keeps everybody else from going on
+            await leases.let_go(session)
 
     async def resume(
         self,
@@ -266,7 +274,7 @@ class Agent:
         if tools:
             session.catalogue = self._client_tools.on(session.catalogue, tools)
         session.memory.adopt(row.salt)
-        if not gateway.store.immediate and not await gateway.leases.take(session):
+        if not await gateway.leases.take(session):
             raise UsageError(f"Run {run_id} is driven by another process now. Try again when that has ended.")
         try:
             fresh = await gateway.store.run(run_id)

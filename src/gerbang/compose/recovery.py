@@ -20,7 +20,7 @@ from gerbang.runtime.leases import Leases
 from gerbang.runtime.lost import proposal_of
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.stored import stored_error
-from gerbang.runtime.writing import write
+from gerbang.runtime.writing import TakenOver, write
 from gerbang.values import CallError, Principal, Result
 from gerbang.values.record import Batch, CallRow, CallState, RunRow, RunState
 
@@ -59,13 +59,15 @@ class Recovery:
     async def _one(self, run: RunRow) -> Recovered | None:
         """End the run of a single call; None when somebody is still at work on it."""
         session = self.session(run)
-        if not self._store.immediate and not await self._leases.take(session):
+        if not await self._leases.take(session):
             return None
         try:
             fresh = await self._store.run(run.run_id)
             if fresh is None or fresh.state != RunState.RUNNING:
                 return None
             return await self._settle(session, fresh)
+        except TakenOver:  # by another one that recovers; it sees to the run
+            return None
         finally:
             await self._leases.let_go(session)
 

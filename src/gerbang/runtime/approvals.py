@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -32,7 +33,7 @@ from gerbang.runtime.questions import Questions
 from gerbang.runtime.requests import Edited, edit, not_json, said_text
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.verdict import Verdict, granted
-from gerbang.runtime.writing import write
+from gerbang.runtime.writing import TakenOver, write
 from gerbang.values import CallError, Principal, ValidCall
 from gerbang.values.record import ApprovalRow, Batch, CallRow, CallState, RunState
 
@@ -175,10 +176,10 @@ class Approvals:
         """Return what ends the request of a call that waits, along with the refusal of that call."""
         self._key = self._key or await self._store.secret_key()
         approval = None if row.approval_id is None else await self._store.approval(row.approval_id)
-        if approval is None or not is_genuine(approval, self._key):
-            return Verdict("dropped", row.approval_id, held=row)
-        key = self._key
-        return Verdict("dropped", row.approval_id, approval, row, seal=lambda changed: sealed(changed, key))
+        if approval is not None and not is_genuine(approval, self._key):
+            approval = None
+        seal = partial(sealed, key=self._key)
+        return Verdict("dropped", row.approval_id, approval, row, seal=seal)
 
     async def _request(
         self, session: RunSession, ticket: "Ticket", terms: Terms
@@ -232,19 +233,22 @@ class Approvals:
         letter = self._questions.letter(session, asked)
         if letter is not None:
             batch.messages.append(letter)
+        batch.lease = session.lease
         try:
             committed = await write(self._store, batch)
         except asyncio.CancelledError:
-            if await self._store.approval(approval.approval_id) is not None:
-                await asyncio.shield(self._cancel(held, approval))
+            if await self._store.approval(approval.approval_id) is None:
+                session.give_back(batch, letter)
+            else:
+                await asyncio.shield(self._cancel(session, held, approval))
             raise
         except StoreError:
             session.give_back(batch, letter)
             raise
         if not committed.written:
             session.give_back(batch, letter)
-        if committed.behind:
-            raise Behind
+        if committed.fenced or committed.behind:
+            raise TakenOver if committed.fenced else Behind
         return held, approval, committed.taken
 
     async def _ask_now(
@@ -269,7 +273,7 @@ class Approvals:
                 with patience:
                     answered = await self._answer(session, ballot)
             except asyncio.CancelledError:
-                await asyncio.shield(self._cancel(held, approval))
+                await asyncio.shield(self._cancel(session, held, approval))
                 raise
             if answered is None:
                 fresh = await self._store.approval(approval.approval_id)
@@ -373,10 +377,10 @@ class Approvals:
             self._questions.tell(batch.events[0])
         return after
 
-    async def _cancel(self, held: CallRow, approval: ApprovalRow) -> None:
-        """Withdraw a request whose run was cancelled; the call's key is free again."""
+    async def _cancel(self, session: RunSession, held: CallRow, approval: ApprovalRow) -> None:
+        """Withdraw a request whose run was cancelled, and is ours; the call's key is free again."""
         batch = withdrawal(approval, held, self._key, self._clock.now(), "the run was cancelled")
-        await write(self._store, batch)
+        await write(self._store, replace(batch, lease=session.lease))
 
 
 def withdrawal(

@@ -15,6 +15,7 @@ from gerbang.ports import Clock
 from gerbang.runtime import refusals
 from gerbang.runtime.admission import Admission
 from gerbang.runtime.breaker import Breakers
+from gerbang.runtime.clearance import Clearance
 from gerbang.runtime.executor import Execution, Executor
 from gerbang.runtime.records import Records
 from gerbang.runtime.resolutions import Resolutions
@@ -22,8 +23,8 @@ from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.runtime.verdict import Verdict
 from gerbang.runtime.writing import TakenOver
-from gerbang.values import CallError, Outcome, Result, ValidCall
-from gerbang.values.record import CallRow, RunState
+from gerbang.values import CallError, Contract, Outcome, Result, ValidCall
+from gerbang.values.record import CallRow, Committed, RunState
 
 _AFTER_S: Final = 1.0
 
@@ -34,6 +35,26 @@ class Stopped(Struct, frozen=True, gc=False):
     error: CallError | None = None
     taken: CallRow | None = None
     asks: bool = False
+
+
+class _Flight:
+    """The attempts of one call: the newest one's row and grant, and what came of the one before that ended.
+
+    `lates` is work that outlived its time, `doubt` the attempts before the newest whose fate nobody knows.
+    `flying` tells that something of it may be on its way.
+    """
+
+    __slots__ = ("clearance", "doubt", "ended", "flying", "grant", "lates", "row", "until")
+
+    def __init__(self, row: CallRow, grant: AuthorisedCall, doubt: list[int]) -> None:
+        self.row = row
+        self.grant = grant
+        self.doubt = doubt
+        self.lates: list[asyncio.Future[Any]] = []
+        self.ended: Execution | None = None
+        self.flying = False
+        self.until = 0.0
+        self.clearance: Clearance | None = None
 
 
 class Dispatch:
@@ -84,7 +105,7 @@ class Dispatch:
         Raises StoreError, TakenOver, and CancelledError after the outcome is on record.
         """
         clock = self._clock
-        began = clock.monotonic()
+        planned = began = clock.monotonic()
         open_circuit = self._breakers.refused(ticket.call.contract, began)
         if open_circuit is not None:
             return Stopped(open_circuit)
@@ -97,39 +118,34 @@ class Dispatch:
         attempt = grant.attempt if over is None else max(grant.attempt, over.attempt + 1)
         row, committed = await self._records.dispatched(session, ticket, attempt, started, verdict, over)
         if not committed.written:
-            if committed.taken is not None:
-                return Stopped(taken=committed.taken)
-            if committed.fenced:
-                raise TakenOver
-            if committed.stopped == session.switch:
-                session.ask_to_end()
-            return Stopped(refusals.not_committed(committed))
+            return _not_begun(session, committed)
         began = clock.monotonic()
-        doubt = [] if over is None else [row.attempt]  # attempts before this one whose fate nobody knows
+        flight = _Flight(row, grant, [] if over is None else [row.attempt])
         if began >= session.lease_until and not await _still_ours(session):
-            lost = _doubted(ticket, doubt, Execution(Outcome("FAILED", error=refusals.taken_over())))
+            lost = _doubted(ticket, flight, Execution(Outcome("FAILED", error=refusals.taken_over())))
             return await self._finished(session, ticket, row, lost, started, verdict)
-        seconds = self._time_for(session, ticket, began)
+        if not (self._records.immediate or ticket.call.contract.risk.is_read):
+            # another process may make the call when its time is over, counted from when it was put on record
+            began, allowed_s = planned, self._time_for(session, ticket, planned)
+            flight.clearance = Clearance(
+                session, ticket, self._admission, clock, began=began, at=started, seconds=allowed_s
+            )
+        flight.until = began + self._time_for(session, ticket, began)
         cancelled: asyncio.CancelledError | None = None
-        lates: list[asyncio.Future[Any]] = []
         try:
-            execution = await self._executor.run(grant, ticket.entry, seconds, lates.append)
+            execution = await self._attempt(ticket, flight)
             if execution.outcome.error is not None or self._breakers.troubled:
-                until = began + seconds
-                row, execution = await self._again(
-                    session, ticket, grant, row, execution, until, lates, doubt
-                )
-                execution = _doubted(ticket, doubt, execution)
+                execution = _doubted(ticket, flight, await self._again(session, ticket, flight, execution))
         except asyncio.CancelledError as caught:  # the outcome is recorded first, then the task ends
             cancelled = caught
             if session.closing is not None:
                 session.closing = replace(session.closing, state=RunState.CANCELLED)
-            read = ticket.call.contract.risk.is_read
-            error = refusals.cancelled(read, session.out_of_time())
-            execution = Execution(Outcome("FAILED" if read else "UNCERTAIN", error=error))
-        result = await self._finished(session, ticket, row, execution, started, verdict)
-        for late in lates:
-            self._watch(session, ticket, row, late)
+            execution = _cut_off(session, ticket, flight)
+        try:
+            result = await self._finished(session, ticket, flight.row, execution, started, verdict)
+        finally:  # though the run be another's by now: what comes back resolves the call
+            for late in flight.lates:
+                self._watch(session, ticket, flight.row, late)
         if cancelled is not None:
             raise cancelled
         return result
@@ -149,49 +165,56 @@ class Dispatch:
         except TakenOver as over:
             return await self._resolutions.overtaken(session, ticket, row, execution, over)
 
+    def blocks(self, contract: Contract) -> bool:
+        """Tell whether the tool's calls run in threads."""
+        return self._executor.blocks(contract)
+
     async def preview(self, call: ValidCall) -> str | None:
         """Return what the tool itself says that the call would do."""
         return await self._executor.preview(call)
 
+    async def _attempt(self, ticket: Ticket, flight: _Flight) -> Execution:
+        """Make the newest attempt."""
+        flight.flying = True
+        left = max(0.0, flight.until - self._clock.monotonic())
+        run, late = self._executor.run, flight.lates.append
+        flight.ended = execution = await run(flight.grant, ticket.entry, left, late, flight.clearance)
+        flight.flying = False
+        return execution
+
     async def _again(
-        self,
-        session: RunSession,
-        ticket: Ticket,
-        grant: AuthorisedCall,
-        row: CallRow,
-        execution: Execution,
-        until: float,
-        lates: list["asyncio.Future[Any]"],
-        doubt: list[int],
-    ) -> tuple[CallRow, Execution]:
+        self, session: RunSession, ticket: Ticket, flight: _Flight, execution: Execution
+    ) -> Execution:
         """Repeat the call as often as the matrix lets it, inside its own time. Returns how it ended."""
         contract, clock = ticket.call.contract, self._clock
         while True:
-            error = execution.outcome.error
+            error, row = execution.outcome.error, flight.row
             self._breakers.noted(contract, error, clock.monotonic())
-            if error is None or lates or next_step(contract, error, row.attempt) != "retry":
-                return row, execution
+            if error is None or flight.lates or next_step(contract, error, row.attempt) != "retry":
+                return execution
             asked = error.retry_after_ms
             wait = wait_ms(contract, row.attempt, random.random(), None if asked is UNSET else asked)  # noqa: S311
-            if clock.monotonic() + wait / 1000 >= until:
-                return row, execution
+            if clock.monotonic() + wait / 1000 >= flight.until:
+                return execution
             await asyncio.sleep(wait / 1000)
             again = await self._admission.again(session, ticket)
             if isinstance(again, Refusal):
-                return row, execution
-            new = renewed(grant, again.decision, row.attempt + 1)
+                return execution
+            new = renewed(flight.grant, again.decision, row.attempt + 1)
             if new is None:
-                return row, execution
-            retried = await self._records.retried(session, ticket, row, clock.now())
-            if retried is None:
-                return row, execution
-            if error.effect == "unknown":
-                doubt.append(row.attempt)
-            grant, row = new, retried
-            if clock.monotonic() >= session.lease_until and not await _still_ours(session):
-                return row, execution
-            left = max(0.0, until - clock.monotonic())
-            execution = await self._executor.run(grant, ticket.entry, left, lates.append)
+                return execution
+            retried, cancelled = await self._records.retried(session, ticket, row, clock.now())
+            if retried is not None:
+                flight.grant, flight.row = new, retried
+                if error.effect == "unknown":
+                    flight.doubt.append(row.attempt)
+            if cancelled is not None:
+                raise cancelled
+            if retried is None or (
+                clock.monotonic() >= session.lease_until and not await _still_ours(session)
+            ):
+                return execution
+            execution = await self._attempt(ticket, flight)
 
     def _watch(self, session: RunSession, ticket: Ticket, row: CallRow, late: "asyncio.Future[Any]") -> None:
         """Resolve the UNCERTAIN call when its work comes back after all."""
@@ -227,12 +250,34 @@ class Dispatch:
         return timeout if left is None or timeout <= left else max(0.0, left) + _AFTER_S
 
 
-def _doubted(ticket: Ticket, doubt: list[int], execution: Execution) -> Execution:
+def _not_begun(session: RunSession, committed: Committed) -> Stopped:
+    """Return why a call whose intent is not on record does not run. Raises TakenOver."""
+    if committed.taken is not None:
+        return Stopped(taken=committed.taken)
+    if committed.fenced:
+        raise TakenOver
+    if committed.stopped == session.switch:
+        session.ask_to_end()
+    return Stopped(refusals.not_committed(committed))
+
+
+def _doubted(ticket: Ticket, flight: _Flight, execution: Execution) -> Execution:
     """Return how a call ended: that its last attempt had no effect says nothing of one before it."""
     error = execution.outcome.error
-    if not doubt or error is None or error.effect != "none" or ticket.call.contract.risk.is_read:
+    if not flight.doubt or error is None or error.effect != "none" or ticket.call.contract.risk.is_read:
         return execution
     return Execution(Outcome("UNCERTAIN", error=refusals.uncertain()))
+
+
+def _cut_off(session: RunSession, ticket: Ticket, flight: _Flight) -> Execution:
+    """Return how a call ended that was cancelled: in the middle of an attempt, or between two."""
+    late = session.out_of_time()
+    if ticket.call.contract.risk.is_read:
+        return Execution(Outcome("FAILED", error=refusals.cancelled(True, late)))
+    ended = None if flight.ended is None else flight.ended.outcome.error
+    if flight.flying or ended is None or ended.effect != "none":
+        return Execution(Outcome("UNCERTAIN", error=refusals.cancelled(False, late)))
+    return _doubted(ticket, flight, Execution(Outcome("FAILED", error=refusals.not_sent(late))))
 
 
 async def _still_ours(session: RunSession) -> bool:

@@ -17,15 +17,17 @@ from gerbang.audit.redact import redact
 from gerbang.contract.catalogue import Entry
 from gerbang.contract.check import output_findings
 from gerbang.contract.client_tools import is_clients
-from gerbang.errors import ToolError
+from gerbang.errors import NotSent, ToolError
 from gerbang.limits import MAX_CODE_TEXT, MAX_TOOL_WORDS
 from gerbang.ports import Tool
 from gerbang.runtime.body import Body, CancelledInside, TimeUp
+from gerbang.runtime.clearance import Clearance
 from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.handing import HANDING
 from gerbang.runtime.output import Output, output_error, read_output
+from gerbang.runtime.refusals import not_cleared
 from gerbang.runtime.threads import SyncPool, TooManyLate
-from gerbang.values import CallError, Contract, Effect, Outcome, ValidCall
+from gerbang.values import CallContext, CallError, Contract, Effect, Outcome, ValidCall
 from gerbang.values.canonical import copied
 from gerbang.values.failure import ERROR_TYPES, OWN_WORDS
 from gerbang.values.sentences import said
@@ -60,22 +62,34 @@ class Executor:
         self._deadlines = Deadlines()
 
     async def run(
-        self, authorised: AuthorisedCall, entry: Entry, timeout_s: float, on_late: Late | None = None
+        self,
+        authorised: AuthorisedCall,
+        entry: Entry,
+        timeout_s: float,
+        on_late: Late | None = None,
+        clearance: Clearance | None = None,
     ) -> Execution:
         """Run the call once and return what came of it; raises only CancelledError.
 
-        `timeout_s` is in seconds. `on_late` gets the work of a mutation that goes on after its time-out or
-        cancellation: what it says one day resolves the call. A grant that was used before runs nothing.
+        `timeout_s` is in seconds. `clearance` is asked as late as can be. `on_late` gets the work of a
+        mutation that goes on after its time-out or cancellation: what it says one day resolves the call. A
+        grant that was used before runs nothing.
         """
         call = authorised.call
         read = call.contract.risk.is_read
         if not authorised.spend():
             return _failed(read, _internal("This grant was used before."), "none")
         tool = self._tools.get(call.contract.name) or self._body(call.contract)
+        context = authorised.context
+        if clearance is not None:
+            code = await clearance.ask()
+            if code:
+                return _failed(read, not_cleared(code), "none")
+            context = replace(context, clearance=clearance)
         if tool.blocking:
-            return await self._in_thread(tool, authorised, entry, timeout_s, on_late)
+            return await self._in_thread(tool, call, context, entry, timeout_s, on_late)
         try:
-            coroutine = tool.invoke(_own(call.arguments), authorised.context)
+            coroutine = tool.invoke(_own(call.arguments), context)
             returned = await Body(coroutine, self._deadlines, timeout_s)
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise
@@ -87,16 +101,32 @@ class Executor:
             return _read(_raised, error, read)
         return _read(_returned, returned, entry, read)
 
+    def blocks(self, contract: Contract) -> bool:
+        """Tell whether the tool's calls run in threads."""
+        tool = self._tools.get(contract.name)
+        return tool is not None and tool.blocking
+
     def _body(self, contract: Contract) -> Tool:
         return HANDING if is_clients(contract) else self._tools[contract.name]
 
     async def _in_thread(
-        self, tool: Tool, authorised: AuthorisedCall, entry: Entry, timeout_s: float, on_late: Late | None
+        self,
+        tool: Tool,
+        call: ValidCall,
+        context: CallContext,
+        entry: Entry,
+        timeout_s: float,
+        on_late: Late | None,
     ) -> Execution:
         """Run a blocking tool. A thread cannot be ended: past its time its result is late."""
-        arguments, read = _own(authorised.call.arguments), authorised.call.contract.risk.is_read
+        arguments, read = _own(call.arguments), call.contract.risk.is_read
+
+        def entered() -> Any:
+            context.confirm_sync()  # it may have waited for its thread
+            return tool.invoke_sync(arguments, context)
+
         try:
-            work = self._pool.submit(lambda: tool.invoke_sync(arguments, authorised.context))
+            work = self._pool.submit(entered)
         except TooManyLate:
             return _failed(read, _too_many(), "none")
         try:
@@ -105,14 +135,18 @@ class Executor:
             self._abandon(work, read, on_late)
             raise
         if not in_time:
-            self._abandon(work, read, on_late)
+            if not self._abandon(work, read, on_late) and not read:  # no thread was free for it: nothing ran
+                return _failed(read, not_cleared("DEADLINE"), "none")
             return _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
         return _read(_finished, work, entry, read)
 
-    def _abandon(self, work: "asyncio.Future[Any]", read: bool, on_late: Late | None) -> None:
-        self._pool.abandon(work)
+    def _abandon(self, work: "asyncio.Future[Any]", read: bool, on_late: Late | None) -> bool:
+        """Leave work to itself; False when it never began, and never will."""
+        if not self._pool.abandon(work):
+            return False
         if on_late is not None and not read and not work.done():
             on_late(work)
+        return True
 
     async def preview(self, call: ValidCall) -> str | None:
         """Return what the tool itself says that the call would do; None when it says nothing of the kind.
@@ -211,6 +245,8 @@ def _returned(value: Any, entry: Entry, read: bool) -> Execution:
 
 
 def _raised(error: BaseException, read: bool) -> Execution:
+    if isinstance(error, NotSent):
+        return _failed(read, not_cleared(error.code), "none")
     if isinstance(error, ToolError):
         return _told(error, read)
     reference = secrets.token_hex(6)
@@ -273,7 +309,7 @@ def _internal(message: str) -> CallError:
 
 def _timed_out(timeout_s: float, read: bool) -> CallError:
     entry = "TOOL_TIMEOUT" if read else "TOOL_TIMEOUT/mutation"
-    seconds = {"seconds": f"{timeout_s:g}"}
+    seconds = {"seconds": f"{timeout_s:.3g}"}  # what is left of the call's time, once its intent is written
     return said("timeout", "TOOL_TIMEOUT", seconds, entry=entry, recoverable=read)
 
 

@@ -62,7 +62,7 @@ class Gate:
         self._records = records
         self._catching_up = CatchingUp(store, records.watched, taint=records.asks_taint)
         self._resolutions = Resolutions(records, clock)
-        self.lost = Lost(self, store, records, approvals, clock)
+        self.lost = Lost(self, store, records, approvals, clock, dispatch.blocks)
         self._closing = False
         self._in_flight = InFlight()
         self._standing = Standing(store, self.lost, approvals, records, self._in_flight.owners)

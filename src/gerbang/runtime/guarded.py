@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from gerbang.audit.redact import MASK, redact_exact
-from gerbang.errors import ToolError
+from gerbang.errors import NotSent, ToolError
 from gerbang.ports import Secrets, Tool
 from gerbang.runtime.output import read_output
 from gerbang.runtime.threads import SyncPool, TooManyLate
@@ -152,6 +152,7 @@ def _with(context: CallContext, vault: Vault) -> SecretContext:
         call_id=context.call_id,
         idempotency_key=context.idempotency_key,
         purpose=context.purpose,
+        clearance=context.clearance,
         vault=vault,
     )
 
@@ -196,6 +197,8 @@ class _Masking:
 
 def _masked_error(error: Exception, vault: Vault) -> Exception:
     """Return the error without the secrets. Of what is no ToolError only the kind is kept."""
+    if isinstance(error, NotSent):  # ours
+        return error
     if not isinstance(error, ToolError):
         kind: type[RuntimeError] = type(vault.mask(type(error).__name__), (RuntimeError,), {})
         return kind("not shown: the tool has secrets")

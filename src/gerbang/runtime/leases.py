@@ -10,7 +10,7 @@ import secrets
 from functools import partial
 from typing import Final
 
-from gerbang.errors import StoreError
+from gerbang.errors import StoreError, UsageError
 from gerbang.ports import Clock, Store
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stopping import Stopping
@@ -35,9 +35,16 @@ class Leases:
         self._margin_s = min(_MARGIN_S, ttl_s / 4)
         self._process = secrets.token_hex(8)
         self._held: dict[str, tuple[Lease, RunSession]] = {}
+        self._driven: set[str] = set()  # runs that this process drives: two tasks are two drivers as well
         self._alarm: asyncio.TimerHandle | None = None
         self._renewing: asyncio.Task[None] | None = None
         self.stopping = Stopping(store)
+
+    def begin(self, session: RunSession) -> None:
+        """Note that this process drives a new run. Raises UsageError when it does already."""
+        if session.run_id in self._driven:
+            raise UsageError(f"Run {session.run_id} is being driven already. A new run needs a new run_id.")
+        self._driven.add(session.run_id)
 
     def hold(self, run_id: str) -> Hold | None:
         """Return what takes a new run's lease along in the run's first commit."""
@@ -48,13 +55,26 @@ class Leases:
         return Hold(run_id, self._holder(run_id), 0) if run_id in self._held else None
 
     async def take(self, session: RunSession) -> bool:
-        """Take the lease of a run that somebody else has begun. False: somebody drives it."""
+        """Take over a run that somebody else has begun, until `let_go`. False: somebody drives it."""
+        run_id = session.run_id
+        if run_id in self._driven:
+            return False
+        self._driven.add(run_id)
+        try:
+            taken = self._store.immediate or await self._taken(session)
+        except BaseException:
+            self._driven.discard(run_id)
+            raise
+        if not taken:
+            self._driven.discard(run_id)
+        return taken
+
+    async def _taken(self, session: RunSession) -> bool:
         asked = self._clock.monotonic()
         lease = await self._store.lease(session.run_id, self._holder(session.run_id), self._ttl_s)
-        if lease is None:
-            return False
-        self.adopt(session, lease, asked)
-        return True
+        if lease is not None:
+            self.adopt(session, lease, asked)
+        return lease is not None
 
     def adopt(self, session: RunSession, lease: Lease, asked: float) -> None:
         """Keep a lease that was asked for at the monotonic time `asked`."""
@@ -85,7 +105,8 @@ class Leases:
         return self._clock.monotonic() < session.lease_until
 
     async def let_go(self, session: RunSession) -> None:
-        """Give a lease back that no commit has given back."""
+        """Drive a run no longer: give a lease back that no commit has given back."""
+        self._driven.discard(session.run_id)
         held = self._held.pop(session.run_id, None)
         self._quiet()
         if held is not None:
@@ -108,13 +129,16 @@ class Leases:
         self._renewing = asyncio.ensure_future(self._renew())
 
     async def _renew(self) -> None:
-        for run_id, (lease, session) in list(self._held.items()):
+        for run_id, held in list(self._held.items()):
+            if self._held.get(run_id) is not held:  # given back, perhaps taken anew, meanwhile
+                continue
+            lease, session = held
             asked = self._clock.monotonic()
             try:
                 renewed = await self._store.renew(lease, self._ttl_s)
             except StoreError:  # until it runs out, the next beat may do better
                 continue
-            if run_id not in self._held:
+            if self._held.get(run_id) is not held:
                 continue
             if renewed is None:  # another's by now
                 session.lease_until = float("-inf")

@@ -1,6 +1,7 @@
 """Calls that were sent and whose outcome is not on record, or not known: the matrix says what follows."""
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -38,8 +39,15 @@ class Lost:
     """Settles lost calls of a gate."""
 
     def __init__(
-        self, gate: "Gate", store: Store, records: Records, approvals: Approvals, clock: Clock
+        self,
+        gate: "Gate",
+        store: Store,
+        records: Records,
+        approvals: Approvals,
+        clock: Clock,
+        blocks: Callable[[Contract], bool],
     ) -> None:
+        self._blocks = blocks  # tells whether a tool's calls run in threads, which nobody can end
         self._gate = gate
         self._store = store
         self._resolutions = Resolutions(records, clock)
@@ -164,6 +172,8 @@ class Lost:
             return unsure
         if fate == "happened":
             return await self._found_out(session, ticket, row, answer)
+        if await self._goes_on(row, contract):
+            return unsure
         # it may still be on its way: only after the time that it had is a "no" an answer
         left = self._left(row, contract.timeout_s, sent_at)
         if left > 0 and not _answered(row):
@@ -180,6 +190,14 @@ class Lost:
         if not again or row.attempt >= contract.retry.max_attempts:
             return failed
         return await self._again(session, ticket, row, over=None)
+
+    async def _goes_on(self, row: CallRow, contract: Contract) -> bool:
+        """Tell whether a thread that was left behind may still be at work on the call: then a "no" says
+        nothing, and what the thread comes to will resolve the call.
+        """
+        error = read_stored(row.result)[1]
+        left = error is not None and error.error_code in ("TOOL_TIMEOUT", "RUN_CANCELLED")
+        return left and self._blocks(contract) and not is_gone(await self._sender(row))
 
     async def _ask(self, session: RunSession, ticket: Ticket, probe: Probe, row: CallRow) -> Result:
         return await self._gate.call(session, probe_proposal(session, ticket, probe, row), counted=False)

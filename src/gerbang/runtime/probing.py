@@ -1,14 +1,24 @@
 """Finding out what became of a call whose fate nobody knows: a reading tool of its contract is asked."""
 
+import re
 import secrets
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from gerbang.contract.validators import value_at
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.ticket import Ticket
-from gerbang.values import Proposal, Result
+from gerbang.values import CallError, Proposal, Result
 from gerbang.values.contract_parts import Condition, Probe
+from gerbang.values.failure import OWN_WORDS
 from gerbang.values.record import CallRow
+
+_NO_ANSWER: Final = frozenset(
+    {
+        *("permission_denied", "policy_denied", "rate_limited", "budget_exceeded", "timeout"),
+        *("transient_network_error", "cancelled", "internal_error", "output_validation_error"),
+    }
+)
+_STATUS: Final = re.compile(r"HTTP ([0-9]{3}) ")
 
 Fate = Literal["happened", "not_happened", "unknown"]
 
@@ -46,9 +56,22 @@ def fate_from(probe: Probe, result: Result) -> Fate:
     return "happened" if happened else "not_happened"
 
 
+def _said_by_tool(error: CallError) -> tuple[str, ...]:
+    """Return the codes that the probe itself gave. That it was refused, or not reached, is no answer; nor is
+    an HTTP status that does not speak of the thing asked for: only 404 and 410 say that it is not there.
+    """
+    if error.said not in ("", OWN_WORDS) or error.error_type in _NO_ANSWER or error.invalid_fields:
+        return ()
+    if error.error_code != "HTTP_4XX":
+        return (error.error_code,)
+    status = _STATUS.match(error.message)
+    exact = () if status is None else (f"HTTP_{status[1]}",)
+    return ("HTTP_4XX", *exact) if exact and exact[0] in ("HTTP_404", "HTTP_410") else exact
+
+
 def _holds(condition: Condition, result: Result) -> bool:
     if condition.test == "error":
-        return result.error is not None and result.error.error_code == condition.value
+        return result.error is not None and condition.value in _said_by_tool(result.error)
     if result.status != "ok":
         return False
     found = value_at(result.value, condition.path)

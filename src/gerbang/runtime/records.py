@@ -30,7 +30,7 @@ from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.refusing import denied_row, denies, refusal
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import read_stored, stored_error
-from gerbang.runtime.writing import TakenOver, holder_of, seen_through, without_approvals, write
+from gerbang.runtime.writing import TakenOver, holder_of, without_approvals, write, written
 from gerbang.taint.label import label
 from gerbang.values import CallError, Outcome, Proposal, Result, Taint, ValidCall
 from gerbang.values.record import Batch, CallRow, CallState, Committed, RunState
@@ -65,14 +65,10 @@ class Records:
         self._clock = clock
         self.watched = watched
 
-    async def _commit(self, session: RunSession, batch: Batch) -> Committed:
-        """Write a batch to its end even when the task is cancelled meanwhile; then raise CancelledError."""
-        writing, interrupted = await seen_through(self._store, batch)
-        if interrupted is not None:
-            if writing.exception() is not None or not writing.result().written:
-                session.give_back(batch)  # nothing was written: what the batch carried is still owed
-            raise interrupted
-        return writing.result()
+    @property
+    def immediate(self) -> bool:
+        """True when no other process can open the store."""
+        return self._store.immediate
 
     async def dispatched(
         self,
@@ -108,19 +104,20 @@ class Records:
             ticket.number = history.note_started(ticket.plan.info, row.step_id)
         try:
             if self._store.immediate:
-                committed = await self._store.commit(batch)
+                committed, cancelled = await self._store.commit(batch), None
             else:
-                committed = await self._commit(session, batch)
-        except asyncio.CancelledError:
-            if session.carry is None:
-                await self._never_sent(session, ticket, row)
-            else:
-                self._not_begun(session, ticket)
-            raise
+                committed, cancelled = await written(self._store, batch)
         except StoreError:
             self._not_begun(session, ticket)
             session.give_back(batch)
             raise
+        if cancelled is not None:
+            if committed.written:
+                await self._never_sent(session, ticket, row)
+            else:
+                self._not_begun(session, ticket)
+                session.give_back(batch)
+            raise cancelled
         if committed.written:
             session.memory.row = None
             session.memory.described.add(ticket.call.contract.digest)
@@ -165,8 +162,12 @@ class Records:
             approval_id=row.approval_id,
         )
 
-    async def retried(self, session: RunSession, ticket: "Ticket", row: CallRow, at: float) -> CallRow | None:
-        """Record that the call is about to be sent again. Returns its row, None when that may not be."""
+    async def retried(
+        self, session: RunSession, ticket: "Ticket", row: CallRow, at: float
+    ) -> tuple[CallRow | None, asyncio.CancelledError | None]:
+        """Record that the call is about to be sent again. Returns its row, None when that may not be, and the
+        cancellation that came meanwhile, which is the caller's to raise.
+        """
         state = advance(CallState.DISPATCHED, LedgerEvent.DISPATCH)
         again = replace(row, state=state, attempt=row.attempt + 1, updated_at=at)
         batch = Batch(
@@ -176,11 +177,12 @@ class Records:
             lease=session.lease,
             writer=session.memory.writer,
         )
-        committed = await write(self._store, batch)
-        return again if committed.written else None
+        committed, cancelled = await written(self._store, batch)
+        return again if committed.written else None, cancelled
 
     async def _never_sent(self, session: RunSession, ticket: "Ticket", row: CallRow) -> None:
         execution = Execution(Outcome("FAILED", error=refusals.not_sent(session.out_of_time())))
+        session.memory.row = None
         with contextlib.suppress(TakenOver):
             await asyncio.shield(self.finished(session, ticket, row, execution, self._clock.now(), None))
 

@@ -171,6 +171,13 @@ def taken_over() -> CallError:
     return said("cancelled", "RUN_TAKEN_OVER")
 
 
+def not_cleared(code: str) -> CallError:
+    """Return the error for a call that a last look has kept from being sent. `code`: what the look found."""
+    if code == "KILL_SWITCH":
+        return killed()
+    return taken_over() if code == "RUN_TAKEN_OVER" else said("cancelled", "DEADLINE")
+
+
 def limited(limit: Limited) -> CallError:
     """Return the error for a limit that is reached. The store's key begins with what the limit is by, and
     what it counts.

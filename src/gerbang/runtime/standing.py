@@ -5,7 +5,7 @@ so, and not that it was merely refused.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -19,9 +19,6 @@ from gerbang.runtime.ticket import Ticket
 from gerbang.runtime.verdict import Verdict
 from gerbang.values import CallError, Proposal, Result
 from gerbang.values.record import CallRow, CallState
-
-_FOR_GOOD: Final = frozenset({"policy_denied", "permission_denied", "unknown_tool"})
-"""Refusals that end a request that waits, in a run whose caller may ask again and again."""
 
 
 class Standing:
@@ -54,10 +51,8 @@ class Standing:
             if row.state == CallState.DISPATCHED:
                 return await self._lost.given_up(session, proposal, row, entry, error)
             return self._records.restored(session, proposal, row) if resumed else None
-        if row.state == CallState.PLANNED:
-            if row.approval_id is None or not (resumed or error.error_type in _FOR_GOOD):
-                return None
-            return await self._approvals.dropped(row)
+        if row.state == CallState.PLANNED and resumed:  # a caller may come back for it when it may be made
+            return None if row.approval_id is None else await self._approvals.dropped(row)
         if row.state == CallState.UNCERTAIN and resumed:
             unsure = self._records.restored(session, proposal, row)
             return await self._lost.look(session, row, session.catalogue.recorded(row.tool), unsure)

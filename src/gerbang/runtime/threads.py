@@ -74,11 +74,11 @@ class SyncPool:
                 self._jobs.pop()
                 raise TooManyLate from None
 
-    def abandon(self, future: "asyncio.Future[Any]", on_late: Callable[[Any], None] | None = None) -> None:
+    def abandon(self, future: "asyncio.Future[Any]", on_late: Callable[[Any], None] | None = None) -> bool:
         """Count the call as late until its thread comes back; `on_late` then gets the future.
 
-        A function that no thread has begun yet is dropped: it never runs, its future is cancelled, and it
-        does not count as late.
+        A function that no thread has begun yet is dropped: it never runs, its future is cancelled, it does
+        not count as late, and the answer is False.
         """
         with self._wake:
             queued = next((job for job in self._jobs if job.future is future), None)
@@ -88,7 +88,7 @@ class SyncPool:
             future.cancel()
             if on_late is not None:
                 on_late(future)
-            return
+            return False
         self.late += 1
 
         def back(done: "asyncio.Future[Any]") -> None:
@@ -99,6 +99,7 @@ class SyncPool:
                 on_late(done)
 
         future.add_done_callback(back)
+        return True
 
     def close(self) -> None:
         """Let idle threads end. Running ones end when their tool does."""

@@ -34,13 +34,20 @@ async def write(store: Store, batch: Batch) -> Committed:
 
     A cancelled caller that went on at once could otherwise be read before its own record is.
     """
-    if store.immediate:
-        return await store.commit(batch)
-    writing, interrupted = await seen_through(store, batch)
-    committed = writing.result()
+    committed, interrupted = await written(store, batch)
     if interrupted is not None:
         raise interrupted
     return committed
+
+
+async def written(store: Store, batch: Batch) -> tuple[Committed, asyncio.CancelledError | None]:
+    """Commit the batch, however often the task is cancelled meanwhile. Returns what the store says, and the
+    cancellation, which is the caller's to raise. Raises StoreError.
+    """
+    if store.immediate:
+        return await store.commit(batch), None
+    writing, interrupted = await seen_through(store, batch)
+    return writing.result(), interrupted
 
 
 async def seen_through(

@@ -1,10 +1,10 @@
 """The values that travel down the street: from what a model proposed to what a person is told."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct, to_builtins
 
-from gerbang.errors import ToolError
+from gerbang.errors import NotSent, ToolError
 from gerbang.values.contract import Contract
 from gerbang.values.decision import Decision
 from gerbang.values.failure import CallError
@@ -46,8 +46,27 @@ class ValidCall(Struct, frozen=True, gc=False):
     coerced: tuple[str, ...] = ()
 
 
+class Clearance(Protocol):
+    """Says whether a call may still begin to have its effect. Each answer is a code; empty is a yes."""
+
+    def lacks(self) -> str:
+        """Return what stands against it, as far as is known here."""
+        ...
+
+    async def ask(self) -> str:
+        """Return the same, having asked the store where that is needed."""
+        ...
+
+    def ask_from_thread(self) -> str:
+        """Return what `ask` does, to a thread that may wait."""
+        ...
+
+
 class CallContext(Struct, frozen=True, gc=False):
-    """Facts that the runtime adds to a call and a tool may ask for. Never comes from a model."""
+    """Facts that the runtime adds to a call and a tool may ask for. Never comes from a model.
+
+    `clearance` is what `confirm` asks; None for a call that nobody else could make meanwhile.
+    """
 
     principal: Principal
     run_id: str
@@ -55,6 +74,23 @@ class CallContext(Struct, frozen=True, gc=False):
     call_id: str
     idempotency_key: str
     purpose: str | None = None
+    clearance: Clearance | None = None
+
+    async def confirm(self) -> None:
+        """Make sure that the call may still be sent: to be asked just before the first byte of its effect.
+
+        The process may have slept since the call was decided on, and another one may have taken its run over.
+        Raises NotSent, which is to be let pass: the record then says that nothing was sent.
+        """
+        code = "" if self.clearance is None else await self.clearance.ask()
+        if code:
+            raise NotSent(code)
+
+    def confirm_sync(self) -> None:
+        """Do `confirm` from a tool that is a plain function. It may wait for the store. Raises NotSent."""
+        code = "" if self.clearance is None else self.clearance.ask_from_thread()
+        if code:
+            raise NotSent(code)
 
     def secret(self, name: str) -> str:
         """Return the value of a secret that the tool's contract names (`@tool(..., secrets=(name,))`).

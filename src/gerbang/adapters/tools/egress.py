@@ -23,7 +23,9 @@ from gerbang.adapters.tools.addresses import (
     read_address,
     why_not_public,
 )
+from gerbang.adapters.tools.http_errors import Attempt
 from gerbang.errors import ConfigError
+from gerbang.values import CallContext
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _FORMS: Final = (
@@ -162,13 +164,18 @@ def read_place(url: str) -> Place:
 
 
 class Hop:
-    """One request on its way. `refused` is why the guard let none of its addresses through, once it did."""
+    """One request on its way. `refused` is why the guard let none of its addresses through, once it did.
 
-    __slots__ = ("egress", "place", "refused")
+    `attempt` is told when bytes go out, `context` is asked just before.
+    """
 
-    def __init__(self, egress: Egress, place: Place) -> None:
+    __slots__ = ("attempt", "context", "egress", "place", "refused")
+
+    def __init__(self, egress: Egress, place: Place, attempt: Attempt, context: CallContext) -> None:
         self.egress = egress
         self.place = place
+        self.attempt = attempt
+        self.context = context
         self.refused: EgressRefused | None = None
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gerbang.adapters.tools.egress import Egress
+from gerbang.adapters.tools.egress import Egress, Hop
 from gerbang.adapters.tools.http_answer import BrokenBody, Veil, packing, read_body, text_of, value_of
 from gerbang.adapters.tools.http_definition import HttpDefinition, is_literal_credential
 from gerbang.adapters.tools.http_errors import ERROR_BODY_CHARS, Attempt, failed, status_error
@@ -72,7 +72,7 @@ class HttpTool:
         try:
             # a little less than the executor's own limit: here it is known whether anything was sent
             async with asyncio.timeout(seconds - min(_MARGIN_S, seconds / 10)):
-                return await self._exchange(prepared, attempt, Veil(tuple(used)))
+                return await self._exchange(prepared, attempt, context, Veil(tuple(used)))
         except TimeoutError:
             detail = f"no answer within {seconds:g} s"
             raise failed(detail, "TOOL_TIMEOUT", "timeout", attempt.effect()) from None
@@ -107,10 +107,10 @@ class HttpTool:
         """Close the pool's connections once no call uses them. The next call opens new ones."""
         await self._pool.aclose()
 
-    async def _exchange(self, prepared: Prepared, attempt: Attempt, veil: Veil) -> Any:
+    async def _exchange(self, prepared: Prepared, attempt: Attempt, context: CallContext, veil: Veil) -> Any:
         idle = self.contract.idle_timeout_s or IDLE_TIMEOUT_S
-        place = self.definition.place
-        async with self._pool.client().fetch(prepared, place, self._egress, attempt, idle) as response:
+        hop = Hop(self._egress, self.definition.place, attempt, context)
+        async with self._pool.client().fetch(prepared, hop, idle) as response:
             status, headers = response.status, response.headers
             refused = status >= 400 or (300 <= status < 400 and status != 304)
             packed = packing(headers)

@@ -8,14 +8,15 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote, urljoin
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.connector import Connection
 from yarl import URL
 
 from gerbang.adapters.tools.egress import (
-    Egress,
     EgressRefused,
     Hop,
     Place,
@@ -25,7 +26,7 @@ from gerbang.adapters.tools.egress import (
 )
 from gerbang.adapters.tools.http_errors import Attempt, failed, redirect_error
 from gerbang.adapters.tools.http_request import Prepared
-from gerbang.errors import ToolError
+from gerbang.errors import NotSent, ToolError
 
 MAX_REDIRECTS: Final = 5
 """How many redirects of one call are followed."""
@@ -50,18 +51,19 @@ class HttpClient:
 
     @asynccontextmanager
     async def fetch(
-        self, prepared: Prepared, place: Place, egress: Egress, attempt: Attempt, idle_s: float
+        self, prepared: Prepared, hop: Hop, idle_s: float
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send the request and give the answer's head, redirects followed; the caller reads the body.
 
-        `idle_s` is the silence allowed while waiting for bytes, in seconds; the whole time is the caller's to
-        bound. Raises ToolError. Leaving the block ends the connection unless the body was read to its end.
+        `hop` is where it goes first, `idle_s` the silence allowed while waiting for bytes, in seconds; the
+        whole time is the caller's to bound. Raises ToolError. Leaving the block ends the connection unless
+        the body was read to its end.
         """
         self._users += 1
         response: aiohttp.ClientResponse | None = None
         try:
-            with _translated(place, attempt):
-                response = await self._follow(prepared, place, egress, attempt, idle_s)
+            with _translated(hop.place, hop.attempt):
+                response = await self._follow(prepared, hop, idle_s)
                 yield response
         finally:
             if response is not None:
@@ -80,13 +82,13 @@ class HttpClient:
         for session in sessions.values():
             await session.close()
 
-    async def _follow(
-        self, prepared: Prepared, place: Place, egress: Egress, attempt: Attempt, idle_s: float
-    ) -> aiohttp.ClientResponse:
-        method, url, body, here = prepared.method, prepared.url, prepared.body, place
+    async def _follow(self, prepared: Prepared, first: Hop, idle_s: float) -> aiohttp.ClientResponse:
+        method, url, body, here = prepared.method, prepared.url, prepared.body, first.place
+        attempt = first.attempt
         headers = {**prepared.base, **prepared.own}
         for count in range(MAX_REDIRECTS + 1):
-            response = await self._send(method, url, headers, body, Hop(egress, here), attempt, idle_s)
+            hop = Hop(first.egress, here, attempt, first.context)
+            response = await self._send(method, url, headers, body, hop, idle_s)
             if response.status not in _MOVED:
                 return response
             status = response.status
@@ -100,7 +102,7 @@ class HttpClient:
             _may_follow(status, method, here, there, attempt)
             if status == 303 and method != "HEAD":
                 method, body = "GET", None
-            if there.origin != place.origin:
+            if there.origin != first.place.origin:
                 headers = dict(prepared.base)
             if body is None:
                 headers.pop("Content-Type", None)
@@ -114,21 +116,25 @@ class HttpClient:
         headers: dict[str, str],
         body: bytes | None,
         hop: Hop,
-        attempt: Attempt,
         idle_s: float,
     ) -> aiohttp.ClientResponse:
         reaching.set(hop)
         try:
             hop.egress.check_place(hop.place)
-            return await self._session(attempt.reads).request(
+            return await self._session(hop.attempt.reads).request(
                 method,
                 URL(url, encoded=True),
                 headers=headers,
                 data=body,
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=idle_s),
-                trace_request_ctx=attempt,
             )
+        except NotSent:
+            if not hop.attempt.sent:
+                raise
+            where, effect = f"{hop.place.host}:{hop.place.port}", hop.attempt.effect()
+            why = f"the redirect to {where} came too late to be followed"
+            raise failed(why, "DEADLINE", "cancelled", effect, recoverable=False) from None
         except aiohttp.ClientConnectorError:
             if hop.refused is not None:
                 raise hop.refused from None
@@ -145,9 +151,6 @@ class HttpClient:
         """
         found = self._sessions.get(reads)
         if found is None or found.closed:
-            trace = aiohttp.TraceConfig()
-            trace.on_connection_create_end.append(_connected)
-            trace.on_connection_reuseconn.append(_connected)
             found = self._sessions[reads] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
                     socket_factory=guarded_socket, force_close=not reads, limit_per_host=0
@@ -155,14 +158,35 @@ class HttpClient:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,  # done by us, up to a cap
                 trust_env=False,
-                trace_configs=[trace],
+                request_class=_Request,
                 middlewares=() if reads else (_once,),
             )
         return found
 
 
-async def _connected(_session: Any, context: Any, _params: Any) -> None:
-    context.trace_request_ctx.sent = True
+class _Request(aiohttp.ClientRequest):
+    """Looks once more whether it may be sent, when the connection stands and nothing is written to it yet."""
+
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        """Write the head, or have it written with the body. Raises NotSent."""
+        hop = reaching.get()
+        if hop is not None:
+            await hop.context.confirm()
+            self._before, hop.attempt.sent = hop.attempt.sent, True
+        return await super().send(conn)
+
+    async def write_bytes(
+        self, writer: AbstractStreamWriter, conn: Connection, content_length: int | None = None
+    ) -> None:
+        """Write head and body: a task of its own, which may have had to wait for its turn."""
+        hop = reaching.get()
+        clearance = None if hop is None else hop.context.clearance
+        code = "" if clearance is None else clearance.lacks()
+        if hop is not None and code and conn.protocol is not None:
+            hop.attempt.sent = self._before
+            conn.protocol.set_exception(NotSent(code))  # whoever waits for the answer gets it
+        else:
+            await super().write_bytes(writer, conn, content_length)
 
 
 async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:

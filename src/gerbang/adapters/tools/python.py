@@ -97,17 +97,28 @@ class PythonTool(Generic[P, R]):
     def invoke(self, arguments: Mapping[str, Any], context: CallContext) -> Coroutine[Any, Any, Any]:
         """Run a coroutine function with checked arguments: return its coroutine."""
         given = arguments if not self._decode and not self._fill else self._bind(arguments, context)
+        if context.clearance is not None:
+            return _confirmed(self.function, given, context)
         started = self.function(**given)
         return started if inspect.iscoroutine(started) else _awaited(started)
 
     def invoke_sync(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
         """Run a plain function with checked arguments. Called in a worker thread."""
-        return self.function(**self._bind(arguments, context))
+        bound = self._bind(arguments, context)
+        if context.clearance is not None:
+            context.confirm_sync()
+        return self.function(**bound)
 
 
 async def _awaited(started: Any) -> Any:
     """Wait for what a function gave that says of itself to be a coroutine function, and is none."""
     return await started
+
+
+async def _confirmed(function: Callable[..., Any], given: Mapping[str, Any], context: CallContext) -> Any:
+    """Run the function if the call may still be sent by then."""
+    await context.confirm()
+    return await function(**given)
 
 
 class _Decorator(typing.Protocol):
