@@ -16,12 +16,13 @@ class InFlight:
 
     def begin(self, key: str) -> None:
         """The running task works on the key from now on."""
-        self._waiting[key] = []
         self.owners[key] = asyncio.current_task()
 
     def end(self, key: str) -> None:
         """Nobody works on the key any more: whoever waited for that goes on."""
         del self.owners[key]
+        if key not in self._waiting:
+            return
         for waiter in self._waiting.pop(key):
             if not waiter.done():
                 waiter.set_result(None)
@@ -29,7 +30,7 @@ class InFlight:
     async def join(self, key: str) -> None:
         """Wait until nobody works on the key."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[key].append(waiter)
+        self._waiting.setdefault(key, []).append(waiter)
         await waiter
 
     async def finish(self, seconds: float) -> None:

@@ -219,8 +219,10 @@ async def read_answer(
 
 def insists(answer: Answer, before: str) -> bool:
     """Tell whether a model only says once more what it was told to be no call: then it means it as text."""
+    if not answer.raw or answer.raw != before:
+        return False
     faults = [asked.fault for asked in answer.calls]
-    return answer.raw == before and all(fault and fault.error_code == _LEFT_VISIBLE for fault in faults)
+    return all(fault and fault.error_code == _LEFT_VISIBLE for fault in faults)
 
 
 def _unreadable(fault: parse.ParseFault) -> Asked:
