@@ -168,23 +168,39 @@ def _from_file(path: Path) -> list[tuple[str, str, Any]]:
     return [(name, written, value) for name, (written, value) in found.items()]
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def file_text(path: Path) -> str:
+    """Return the text of a settings file. Raises ConfigError, and FileNotFoundError when there is none."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
-        raise ConfigError(f"There is no settings file {path}. Check --config or {PREFIX}CONFIG.") from None
+        raise
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
-        raise ConfigError(f"The settings file {path} cannot be read: {reason}.") from None
+        raise ConfigError(
+            f"The settings file {path} cannot be read: {reason}. Check --config or {PREFIX}CONFIG."
+        ) from None
     if len(data) > MAX_FILE_BYTES:
         raise ConfigError(f"The settings file {path} is larger than {MAX_FILE_BYTES} bytes. Name another.")
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return data.decode("utf-8")
     except UnicodeDecodeError:
         raise ConfigError(f"The settings file {path} is not UTF-8 text. Save it as UTF-8.") from None
+
+
+def parsed(text: str, path: Path) -> dict[str, Any]:
+    """Return what a settings file says, not checked yet. Raises ConfigError."""
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"The settings file {path} is not valid TOML: {error}. Correct it.") from None
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        return parsed(file_text(path), path)
+    except FileNotFoundError:
+        raise ConfigError(f"There is no settings file {path}. Check --config or {PREFIX}CONFIG.") from None
 
 
 def _from_environment(environ: Mapping[str, str]) -> list[tuple[str, str, str]]:

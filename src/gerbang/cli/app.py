@@ -31,7 +31,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "kills": ("kill", "List the switches that are on."),
     "audit": ("audit", "Check the audit chains, sign checkpoints, export, erase payloads."),
     "replay": ("replay", "Take a run's proposals through the gate again; nothing is executed."),
-    "secrets": ("secrets", "Set, list and remove the secrets that tools use."),
+    "secrets": ("secrets", "Set, list, remove and bind the secrets that tools use."),
     "config": ("config", "Show the settings."),
     "serve": ("serve", "Serve HTTP, WebSocket and event streams before one gateway."),
     "keys": ("keys", "Make, list and revoke the keys of the server."),

@@ -67,6 +67,16 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "secrets set": ("gerbang secrets set WEATHER_KEY --secrets file:secrets.bin",),
     "secrets list": ("gerbang secrets list --secrets file:secrets.bin",),
     "secrets rm": ("gerbang secrets rm WEATHER_KEY --secrets file:secrets.bin",),
+    "secrets bind": (
+        "gerbang secrets bind MAIL_KEY --tenant acme --tool 'mail.*' --config gerbang.toml",
+        "gerbang secrets bind WEATHER_KEY --origin https://api.weather.example --config gerbang.toml",
+        "gerbang secrets bind SHARED_KEY --any --config gerbang.toml",
+    ),
+    "secrets unbind": ("gerbang secrets unbind MAIL_KEY --config gerbang.toml",),
+    "secrets bindings": (
+        "gerbang secrets bindings --config gerbang.toml",
+        "gerbang secrets bindings --config gerbang.toml --json",
+    ),
     "config show": ("gerbang config show", "gerbang config show --config gerbang.toml --json"),
     "keys create": ("gerbang keys create --user ana --tenant acme --right calls --days 30",),
     "keys list": ("gerbang keys list",),

@@ -1,4 +1,4 @@
-"""`gerbang secrets`: set, list and remove secrets. A value is never an argument and is never printed."""
+"""`gerbang secrets`: set, list, remove, bind. A value is never an argument and is never printed."""
 
 import getpass
 import os
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gerbang.adapters.secrets import PASSPHRASE_VARIABLE, open_secrets
-from gerbang.cli import options
+from gerbang.cli import options, secrets_binding
 from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
@@ -23,10 +23,11 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the secret, s
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    group = typer.Typer(help="Set, list and remove the secrets that tools use.", no_args_is_help=True)
+    group = typer.Typer(help="Set, list, remove and bind the secrets that tools use.", no_args_is_help=True)
     group.command("set")(set_)
     group.command("list")(list_)
     group.command("rm")(remove)
+    secrets_binding.add(group)
     app.add_typer(group, name="secrets")
 
 

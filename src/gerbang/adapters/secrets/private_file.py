@@ -62,8 +62,8 @@ def read_private(path: Path, what: str) -> bytes:
     return data
 
 
-def replace_private(path: Path, data: bytes) -> None:
-    """Put the bytes in the file's place, mode 0600: readers see the old file or the new one, whole.
+def replace_private(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Put the bytes in the file's place, with that mode: readers see the old file or the new one, whole.
 
     Returns when the new file is on disk. Raises ConfigError; the old file is then as it was.
     """
@@ -73,7 +73,7 @@ def replace_private(path: Path, data: bytes) -> None:
         number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             with os.fdopen(number, "wb") as file:
-                os.fchmod(number, 0o600)  # whatever the umask took away
+                os.fchmod(number, mode)  # whatever the umask took away
                 file.write(data)
                 file.flush()
                 os.fsync(number)
