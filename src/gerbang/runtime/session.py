@@ -58,17 +58,17 @@ class RunMemory:
     """
 
     __slots__ = (
+        "_known",
         "_marks",
         "_salt",
+        "_seen",
         "budget",
         "described",
         "elsewhere",
         "history",
-        "known",
         "knows",
         "name",
         "row",
-        "seen",
         "tainted",
         "turn",
         "writer",
@@ -82,14 +82,28 @@ class RunMemory:
         self.tainted = False
         self.row: RunRow | None = None
         self.history = History()
-        self.known = Provenance()
+        self._known: Provenance | None = None
         self.described: set[str] = set()
         self.writer = next(_WRITERS)
         self.name = f"{process_name()}.{self.writer}"
         self.knows = -1
         self.turn: asyncio.Lock | None = None
         self.elsewhere: dict[tuple[str, str], Elsewhere] = {}
-        self.seen: deque[SeenCall] = deque(maxlen=_SEEN)
+        self._seen: deque[SeenCall] | None = None
+
+    @property
+    def known(self) -> Provenance:
+        """Where values came from. Made when it is first asked for: most policies never do."""
+        if self._known is None:
+            self._known = Provenance()
+        return self._known
+
+    @property
+    def seen(self) -> deque[SeenCall]:
+        """The newest calls that succeeded. Made when it is first asked for: most tools have no validators."""
+        if self._seen is None:
+            self._seen = deque(maxlen=_SEEN)
+        return self._seen
 
     def adopt(self, salt: bytes) -> None:
         """Go on with the salt of the run's row, before any commitment is made."""

@@ -7,10 +7,11 @@ from typing import Any
 class Corked:
     """Stands before a transport. Writing costs one system call a turn instead of one a piece."""
 
-    __slots__ = ("_flush_soon", "_held", "_transport")
+    __slots__ = ("_flush_soon", "_held", "_transport", "is_closing")
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
+        self.is_closing = transport.is_closing  # asked at every request
         self._held: list[bytes] = []
         self._flush_soon = loop.call_soon
 
@@ -29,7 +30,7 @@ class Corked:
         held = self._held
         if held:
             self._held = []
-            if self._transport.is_closing():
+            if self.is_closing():
                 return
             self._transport.write(held[0] if len(held) == 1 else b"".join(held))
 

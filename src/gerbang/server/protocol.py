@@ -68,7 +68,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Go on with the body; it has a time of its own."""
         self._stage = _BODY
-        if sum(len(name) + len(value) + 4 for name, value in self.headers) > self.settings.max_headers:
+        if sum([len(name) + len(value) + 4 for name, value in self.headers]) > self.settings.max_headers:
             self._refused = True
             self._refuse(_TOO_LARGE)
             return

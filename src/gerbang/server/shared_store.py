@@ -21,6 +21,7 @@ class SharedStore:
         self._store = store
         self._observer = observer
         self._commit = store.commit
+        self.immediate = store.immediate
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)

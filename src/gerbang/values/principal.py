@@ -49,16 +49,13 @@ def is_name(value: object) -> bool:
 
 def unfit(who: Principal) -> str:
     """Return which of the names of a principal cannot be recorded, such as `user`; empty when all can."""
-    names = {"user": who.user, "tenant": who.tenant, "agent": who.agent, "team": who.team}
-    optional = ("agent", "team")
-    return next(
-        (
-            label
-            for label, value in names.items()
-            if not (is_name(value) or (value is None and label in optional))
-        ),
-        "",
-    )
+    if not is_name(who.user):
+        return "user"
+    if not is_name(who.tenant):
+        return "tenant"
+    if who.agent is not None and not is_name(who.agent):
+        return "agent"
+    return "team" if who.team is not None and not is_name(who.team) else ""
 
 
 def _names(field: str, value: object) -> tuple[str, ...]:
