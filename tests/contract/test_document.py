@@ -3,12 +3,14 @@
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import fields
 
 from gerbang.contract.document import ContractDocument
 from gerbang.contract.fields import ContractFields
 from gerbang.errors import ContractError
 from gerbang.values import Contract
+from gerbang.values.canonical import NotCanonical, digest
 from gerbang.values.contract_parts import Condition, Exposure, Guidance, Rate, ResourceRef, Retry, SideEffects
 
 from .helpers import contract
@@ -85,6 +87,38 @@ CHANGES: list[dict[str, Any]] = [
 def test_every_change_gives_another_digest() -> None:
     digests = [contract(**{**WRITES, **change}).digest for change in [{}, *CHANGES]]
     assert len(set(digests)) == len(digests)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        *CHANGES,
+        {"timeout_s": 2.5},
+        {"timeout_s": 20},
+        {"cost_units": 0.1},
+        {"result_max_chars": 2**60},
+        {"parameters": {"properties": {"to": {"type": "number", "minimum": 0.5}}}},
+        {"parameters": {"properties": {"jalan \u00e9": {"type": "string"}}}, "control": ["jalan \u00e9"]},
+        {"parameters": {"properties": {"\u00e9": {}}}, "resources": {"\u00e9": {"kind": "p"}}},
+        {"description": 'Menyebut "nama" \u2028\u00e9\t\\ /'},
+        {"annotations": {"b": [1, {"z": None, "a": 1e3}]}},
+        {"returns": {"type": "object", "properties": {"n": {"maximum": 3}}}},
+    ],
+)
+def test_the_digest_is_that_of_the_canonical_json_of_what_is_said(change: dict[str, Any]) -> None:
+    made = contract(**{**WRITES, **change})
+    said = {}
+    for field in fields(Contract):
+        value = getattr(made, field.name)
+        default = {} if field.default_factory is dict else field.default
+        if field.name not in ("origin", "digest") and value != default:
+            plain = to_builtins(value, order="sorted")
+            said[field.name] = int(plain) if isinstance(plain, float) and plain.is_integer() else plain
+    try:
+        assert made.digest == digest(said)
+    except NotCanonical:
+        pytest.fail("a contract without canonical JSON was made")
 
 
 @pytest.mark.parametrize(

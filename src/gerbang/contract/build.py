@@ -16,10 +16,10 @@ from gerbang.contract.schema import compile_schema
 from gerbang.contract.versions import group_of
 from gerbang.contract.wire import check_name
 from gerbang.errors import ContractError
-from gerbang.limits import TOOL_TIMEOUT_S
+from gerbang.limits import MAX_ARGUMENT_DEPTH, TOOL_TIMEOUT_S
 from gerbang.values import Contract, RiskClass
-from gerbang.values.canonical import NotCanonical, digest
-from gerbang.values.contract_parts import Exposure, ResourceRef
+from gerbang.values.canonical import NotCanonical, digest, digest_of_plain, is_plain
+from gerbang.values.contract_parts import Exposure, Guidance, ResourceRef, SideEffects
 
 
 def make_contract(
@@ -93,6 +93,9 @@ _FIELDS: Final = [
 _DIGESTED: Final = tuple(field.name for field in _FIELDS)
 _DEFAULTS: Final = tuple({} if field.default_factory is dict else field.default for field in _FIELDS)
 _FACTS: Final = attrgetter(*_DIGESTED)
+_QUIET: Final = frozenset({str, bool, frozenset, RiskClass, Guidance, Exposure})
+"""Types of fields that hold nothing but texts and flags: their sorted JSON is canonical as it is."""
+_DEPTH: Final = MAX_ARGUMENT_DEPTH - 1  # they stand inside the contract
 _JSON: Final = frozenset({"parameters", "returns", "annotations"})  # written as they are, or refused
 _SAME: Final = (
     *("guidance", "side_effects", "retry", "honours_key", "key_argument", "probe", "concurrency", "rate"),
@@ -165,13 +168,28 @@ def _short(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _is_quiet(value: Any) -> bool:
+    """Tell whether the sorted JSON of a field's value is canonical as it is."""
+    if type(value) is SideEffects:
+        return value.approval_s is None
+    if type(value) is dict and all(type(item) is ResourceRef for item in value.values()):
+        return all(map(str.isascii, value))
+    return is_plain(value, max_depth=_DEPTH)
+
+
 def _digest(contract: Contract, where: str) -> str:
     facts: dict[str, Any] = {}
+    plain = True
     for name, value, default in zip(_DIGESTED, _FACTS(contract), _DEFAULTS, strict=True):
         if value is not default and value != default:
-            plain = name in _JSON or type(value) is str
-            facts[name] = value if plain else _short(msgspec.to_builtins(value, order="sorted"))
+            facts[name] = value = _short(value)
+            plain = plain and (type(value) in _QUIET or _is_quiet(value))
     try:
+        if plain:
+            return digest_of_plain(facts)
+        for name, value in facts.items():
+            if name not in _JSON:
+                facts[name] = msgspec.to_builtins(value, order="sorted")
         return digest(facts)
     except NotCanonical as error:
         raise ContractError(

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from gerbang.values.pointer import MISSING, at
 
+_Path = tuple[Any, ...]
 _SPANS: Final = (
     ("minimum", "maximum"),
     ("exclusiveMinimum", "exclusiveMaximum"),
@@ -39,31 +40,34 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 def contradiction(schema: dict[str, Any]) -> str | None:
     """Return what is impossible in a schema that compiles, or None."""
     referring: list[dict[str, Any]] = []
-    stack: list[tuple[str, Any]] = [("", schema)]
+    stack: list[tuple[_Path, dict[str, Any]]] = [((), schema)]
     while stack:
         path, node = stack.pop()
-        if not isinstance(node, dict):
-            continue
         said = _impossible(node)
         if said:
-            return f"{path or 'the schema'}: {said}"
+            return f"{_written(path) or 'the schema'}: {said}"
         if "$ref" in node:
             referring.append(node)
-        stack.extend(_parts(path, node))
+        for key, value in node.items():
+            if isinstance(value, dict):
+                if key in _MAPS:
+                    stack += [
+                        ((path, key, name), item) for name, item in value.items() if isinstance(item, dict)
+                    ]
+                elif key in _SINGLES:
+                    stack.append(((path, key), value))
+            elif key in _LISTS and isinstance(value, list):
+                stack += [((path, key, n), item) for n, item in enumerate(value) if isinstance(item, dict)]
     return _round(schema, referring) if referring else None
 
 
-def _parts(path: str, node: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for key, value in node.items():
-        if isinstance(value, dict):
-            if key in _MAPS:
-                for name, item in value.items():
-                    yield f"{path}/{key}/{name}", item
-            elif key in _SINGLES:
-                yield f"{path}/{key}", value
-        elif isinstance(value, list) and key in _LISTS:
-            for index, item in enumerate(value):
-                yield f"{path}/{key}/{index}", item
+def _written(path: "_Path") -> str:
+    """Return a path as text; each begins with the one above it."""
+    parts: list[str] = []
+    while path:
+        parts[:0] = map(str, path[1:])
+        path = path[0]
+    return "".join(f"/{part}" for part in parts)
 
 
 def _impossible(node: dict[str, Any]) -> str:

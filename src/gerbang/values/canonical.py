@@ -64,6 +64,23 @@ def digest(value: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical(value, max_bytes=_NO_BOUND)).hexdigest()
 
 
+def is_plain(value: Any, *, max_depth: int = MAX_ARGUMENT_DEPTH) -> bool:
+    """Tell whether sorting makes a value canonical: it has no floats, no big integers, and ASCII keys."""
+    return _plain(value, max_depth, _NO_BOUND) >= 0
+
+
+def digest_of_plain(value: Any) -> str:
+    """Return the `digest` of what is plain. Frozen values and sets of texts may stand in it for their JSON.
+
+    Raises NotCanonical for a lone surrogate.
+    """
+    try:
+        text = _ENCODER.encode(value)
+    except ValueError:
+        raise NotCanonical("CALL_NOT_TEXT", "", "a text holds half of a surrogate pair") from None
+    return "sha256:" + hashlib.sha256(text).hexdigest()
+
+
 class _Out:
     """Text in parts, and how many bytes more there may be."""
 

@@ -89,36 +89,33 @@ class _Builder:
 
     def _value(self) -> Any:
         """Return the value of the events up to the end of the node that comes next."""
-        yaml = self._yaml
-        scalar, mapping, ends = (
-            yaml.ScalarEvent,
-            yaml.MappingStartEvent,
-            (yaml.MappingEndEvent, yaml.SequenceEndEvent),
-        )
-        known = self._known
+        yaml, take, known = self._yaml, self._next, self._known
+        scalar, mapping = yaml.ScalarEvent, yaml.MappingStartEvent
+        ends = frozenset((yaml.MappingEndEvent, yaml.SequenceEndEvent))
         above: list[tuple[Any, Any]] = []  # containers that are open, with the key that waits in each
         inside: Any = None
         key: Any = _NONE
         while True:
-            event = self._next()
+            event = take()
             kind = type(event)
             if kind is scalar:
                 if event.tag is not None or event.anchor is not None:
                     self._refuse(event)
                 value = event.value
                 if not event.style:
-                    word, value = value, known.get(value, _NONE)
-                    if value is _NONE:
+                    word = value
+                    if (value := known.get(word, _NONE)) is _NONE:
                         value = self._plain(event, word)
+                if key is not _NONE:
+                    inside[key], key = value, _NONE
+                    continue
+                if type(value) is str and type(inside) is dict and value not in inside:
+                    key = value
+                    continue
             elif kind in ends:
                 value, (inside, key) = inside, above.pop()
             else:
-                if kind is yaml.AliasEvent or event.anchor is not None or event.tag is not None:
-                    self._refuse(event)
-                if type(inside) is dict and key is _NONE:
-                    raise self._wrong(event, "keys must be text, not a list or a mapping")
-                if len(above) >= _MAX_DEPTH:
-                    raise self._wrong(event, f"the nesting is deeper than {_MAX_DEPTH} levels")
+                self._opens(event, type(inside) is dict and key is _NONE, len(above))
                 above.append((inside, key))
                 inside, key = ({} if kind is mapping else []), _NONE
                 continue
@@ -129,8 +126,16 @@ class _Builder:
             elif key is _NONE:
                 key = self._key(event, value, inside)
             else:
-                inside[key] = value
-                key = _NONE
+                inside[key], key = value, _NONE
+
+    def _opens(self, event: Any, as_key: bool, depth: int) -> None:
+        """Refuse what must not begin here."""
+        if type(event) is self._yaml.AliasEvent or event.anchor is not None or event.tag is not None:
+            self._refuse(event)
+        if as_key:
+            raise self._wrong(event, "keys must be text, not a list or a mapping")
+        if depth >= _MAX_DEPTH:
+            raise self._wrong(event, f"the nesting is deeper than {_MAX_DEPTH} levels")
 
     def _key(self, event: Any, key: Any, inside: dict[str, Any]) -> str:
         if type(key) is not str:
