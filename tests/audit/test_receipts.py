@@ -20,7 +20,7 @@ from gerbang.values.record import CallRow
 
 SCENARIOS = sorted((Path(_schema.__file__).parent / "_data" / "scenarios").glob("*.yaml"))
 HIGHEST = 3
-"""The package's level 4 is a stub that checks nothing."""
+"""The package's level 4 checks nothing yet; see below for what its drafts say of it."""
 _RULES = {"allow": "allow", "deny": "deny", "require-approval": "ask", "escalate": "ask"}
 
 
@@ -114,3 +114,88 @@ def test_a_scenario_of_the_format(path: Path) -> None:
 
 def test_there_are_scenarios() -> None:
     assert len(SCENARIOS) >= 10
+
+
+@g.tool(name="bank.pay.v1", risk="transactional")
+def pay(to: str, amount: float) -> str:
+    """Pay. Returns `paid`."""
+    if to == "nobody":
+        raise RuntimeError("no such account")
+    return "paid"
+
+
+PAY = g.Policy.from_rules(
+    [
+        {
+            "id": "eve",
+            "match": {"tool": "bank.pay.v1", "arguments": {"to": "eve"}},
+            "decision": "deny",
+            "reason": "NOT_HER",
+        },
+        {"id": "pay", "match": {"tool": "bank.pay.v1"}, "decision": "ask", "reason": "PAYMENT"},
+    ]
+)
+WAYS: list[tuple[str, str, str, str, str]] = [
+    ("granted", "ana", "require-approval", "success", ""),
+    ("granted, and it fails", "nobody", "require-approval", "failure", "INTERNAL"),
+    ("granted, changed", "ana", "require-approval", "success", ""),
+    ("granted, made again", "ana", "escalate", "blocked", "REPLAYED"),
+    ("refused", "ana", "escalate", "blocked", "APPROVER_REFUSED"),
+    ("waits", "ana", "escalate", "blocked", ""),
+    ("denied", "eve", "deny", "blocked", "NOT_HER"),
+]
+"""What becomes of a payment, to whom, and what its last receipt says: decision, execution, error."""
+
+
+async def pay_in(gate: g.Gateway, way: str, to: str) -> None:
+    async def call() -> g.Result:
+        return await gate.call("bank.pay.v1", {"to": to, "amount": 50.0}, run_id="r")
+
+    waiting = await call()
+    if waiting.approval_id is None:
+        return
+    boss = g.Principal("boss")
+    if way.startswith("granted"):
+        other = {"to": to, "amount": 49.5} if "changed" in way else None
+        await gate.approve(waiting.approval_id, by=boss, arguments=other)
+        await call()
+    if "again" in way:
+        await call()
+    if way == "refused":
+        await gate.refuse(waiting.approval_id, by=boss)
+        await call()
+
+
+@pytest.mark.parametrize(("way", "to", "decision", "status", "code"), WAYS, ids=[one[0] for one in WAYS])
+def test_receipts_do_not_contradict_themselves(
+    way: str, to: str, decision: str, status: str, code: str
+) -> None:
+    """What the drafts of the next version call level 4, as far as one emitter's receipts show it."""
+
+    async def work() -> None:
+        async with g.Gateway([pay], policy=PAY) as gate:
+            await pay_in(gate, way, to)
+            rows = {row.call_id: row for row in await gate.store.calls("r")}
+            found = [made_of(call, rows) for call in calls_of(await gate.store.events("r"))]
+            version = gate.policy.version
+        made = [one for one in found if one is not None]
+        assert len(made) == len(found)
+        last = made[-1]
+        assert (last["policy"]["decision"], last["execution"]["status"]) == (decision, status)
+        assert last["execution"].get("error_code", "") == code
+        for one in made:
+            assert check_conformance(one, HIGHEST) == check_conformance(made[0], HIGHEST)
+            assert one["execution"]["completed_at"] >= one["issued_at"]
+            if one["policy"]["decision"] in ("deny", "escalate"):
+                assert one["execution"]["status"] == "blocked"
+            if one["policy"]["decision"] == "require-approval":
+                assert one["approval"]["approver"]["id"] == "boss"
+                assert one["approval"]["approved_at"] <= one["issued_at"]
+            assert one["policy"]["version"] in (version, "none")
+        assert len({one["receipt_id"] for one in made}) == len(made)
+        assert [one["execution"]["status"] for one in made].count("success") <= 1
+        executed = 49.5 if "changed" in way else 50  # a canonical text has no 50.0
+        if decision != "escalate":
+            assert last["arguments_hash"] == hash_of({"to": to, "amount": executed})
+
+    asyncio.run(work())

@@ -66,7 +66,7 @@ def receipt(
 
 
 def hash_of(arguments: Any) -> str:
-    """Return the format's hash of arguments."""
+    """Return the format's hash of arguments, which are those of a canonical text, read."""
     return _sha256(arguments)
 
 
@@ -111,11 +111,12 @@ def _approval(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _execution(call: Mapping[str, Any]) -> dict[str, Any]:
-    ran = call.get("kind") in ("call.finished", "call.resolved", "call.replayed")
+    again = call.get("kind") == "call.replayed"  # nothing ran: who counts effects must not count it twice
+    ran = call.get("kind") in ("call.finished", "call.resolved")
     status = "blocked" if not ran else "success" if call.get("status") == "success" else "failure"
     made = {"status": status, "completed_at": moment(_time(call))}
-    if call.get("error_code"):
-        made["error_code"] = str(call["error_code"])
+    if call.get("error_code") or again:
+        made["error_code"] = "REPLAYED" if again else str(call["error_code"])
     if status != "blocked":
         made["result_ref"] = f"{call['run_id']}/{call['seq']}"
     return made

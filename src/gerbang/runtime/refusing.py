@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from gerbang.audit.chain import PENDING
 from gerbang.audit.receipts import hash_of
 from gerbang.ledger.keys import denied_key
@@ -79,7 +81,7 @@ def refusal(
             "salt_id": session.memory.marks.name,
             "detail_hash": PENDING,
             "input_redacted": shown_input(call),
-            "arguments_hash": hash_of(call.arguments),
+            "arguments_hash": hash_of(orjson.loads(call.canonical)),
         }
     if decision is not None:
         facts |= {
