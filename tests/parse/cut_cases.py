@@ -114,4 +114,13 @@ DRAFTS: list[Case] = [
     ("auto", f"<think>Look.\n{SJ}", "", [S], {"r": "Look.\n"}),
 ]
 
-CUTS = [*CUT_VALUES, *HALF_MARKS, *TWICE, *LEFT_OVER, *DRAFTS]
+TOKENS: list[Case] = [
+    ("gemma4", "<|channel>thought<channel|>Hello", "Hello", [], {}),
+    ("gemma4", "<|channel>thought\n<channel|>Hello<|channel>thought\n<channel|><channel|>", "Hello", [], {}),
+    ("gemma4", "<|channel><|channel>thought\nhm<channel|>Hello", "Hello", [], {"r": "hm"}),
+    ("glm45", "<tool_call>ping\n</tool_call><|role_end|>", "", [P], {}),
+    ("granite", "<think>a</think><response>Hi</response>", "Hi", [], {"r": "a"}),
+    ("granite", "a<response>Hi</response>", "Hi", [], {"r": "a", "o": OPEN}),
+]
+
+CUTS = [*TOKENS, *CUT_VALUES, *HALF_MARKS, *TWICE, *LEFT_OVER, *DRAFTS]

@@ -53,7 +53,7 @@ _JSON: Final = (
         ("<tool_call>",),
         _TOOL_CALL,
         bare=_FORGOTTEN,
-        match=("granite-4",),
+        match=("granite-4", "granite4"),
         noise=("<|end_of_text|>",),
     ),
     _json(
@@ -116,7 +116,11 @@ _JSON: Final = (
         JsonTags(),
         reasoning=BOX,
         noise=MISTRAL_END,
-        match=("mistral-7b", "mistral-nemo", "mixtral", "mistral-small-2409"),
+        match=(
+            *("mistral-7b", "mistral-nemo", "mistral-latest", "mixtral", "pixtral"),
+            *("mistral-small-2409", "mistral-small-instruct-2409", "mistral-small-22b", "mistral-small-24b"),
+            *("mistral-small-3.1", "mistral-small3.1", "mistral-large-instruct-24", "mistral-large-24"),
+        ),
     ),
     _json(
         "hunyuan_a13b",
@@ -133,7 +137,10 @@ _JSON: Final = (
         ("Nemotron Nano v2",),
         ("<TOOLCALL>",),
         JsonTags(("</TOOLCALL>",)),
-        match=("nemotron-nano-9b-v2", "nemotron-nano-12b-v2", "nemotron-nano-v2"),
+        match=(
+            *("nemotron-nano-9b-v2", "nemotron-nano-12b-v2", "nemotron-nano-v2"),
+            *("llama-3-3-nemotron", "llama-3.3-nemotron", "llama-3.1-nemotron-nano"),
+        ),
     ),
     _json(
         "granite",
@@ -141,8 +148,9 @@ _JSON: Final = (
         ("<|tool_call|>", "<tool_call>"),
         JsonTags(("</tool_call>",)),
         reasoning=(*THINK, ("Here is my thought process:", "Here is my response:")),
-        noise=("<|end_of_text|>",),
+        noise=("<|end_of_text|>", "<response>", "</response>"),
         match=("granite-3", "granite-2", "granite3"),
+        answers=("<response>",),
     ),
     _json(
         "phi4_mini",
@@ -150,7 +158,7 @@ _JSON: Final = (
         ("<|tool_call|>",),
         JsonTags(("<|/tool_call|>",)),
         more=(Entry("functools[", JsonTags(word=True, keep=1)),),
-        match=("phi-4-mini", "firefunction"),
+        match=("phi-4-mini", "phi4-mini", "firefunction"),
     ),
     _json(
         "apertus",
@@ -180,6 +188,9 @@ _JSON: Final = (
         more=(Entry("Action:", JsonTags(("```",), word=True, quiet=True)),),
     ),
 )
+
+_TOKENS: Final = ("<|", "<｜", "</s>", "[/TOOL_CALLS]")
+"""How marks begin that are tokens in any dialect."""
 
 _ROLES: Final = (
     _json(
@@ -220,7 +231,7 @@ _PYTHON: Final = (
         (Entry("<|python_start|>", Python(("<|python_end|>",))),),
         Bare(known=False, python=True, untagged=False),
         noise=(*LLAMA_END, "<|eot|>"),
-        match=("llama-4", "toolace", "gemma-3", "llama-3.2-1b", "llama-3.2-3b"),
+        match=("llama-4", "llama4", "toolace", "gemma-3", "gemma3", "llama-3.2-1b", "llama-3.2-3b"),
     ),
     Dialect(
         "olmo3",
@@ -262,9 +273,12 @@ _NOTATION: Final = (
         "O",
         ("<|tool_call>",),
         (Entry("<|tool_call>", Notation("<tool_call|>", '<|"|>')),),
-        reasoning=(("<|channel>thought\n", "<channel|>"),),
+        reasoning=(
+            ("<|channel>thought", "<channel|>"),
+            ("<|channel><|channel>thought", "<channel|>"),  # small models write the mark twice
+        ),
         noise=("<turn|>", "<|tool_response>", "<eos>"),
-        match=("gemma-4",),
+        match=("gemma-4", "gemma4"),
     ),
 )
 
@@ -317,7 +331,7 @@ def _union() -> Dialect:
         tuple(entries.values()),
         Bare(python=True),
         tuple(dict.fromkeys(pair for row in rows for pair in row.reasoning if pair[0][0] in "<[")),
-        tuple(dict.fromkeys(mark for row in rows for mark in row.noise if mark.startswith(("<|", "<｜")))),
+        tuple(dict.fromkeys(mark for row in rows for mark in row.noise if mark.startswith(_TOKENS))),
     )
 
 

@@ -87,7 +87,7 @@ NAMED: Final = (
         ("<function=",),
         NamedJson("function_tag", ("</function>",)),
         noise=LLAMA_END,
-        match=("functionary-small-v3.1", "functionary-v3.1"),
+        match=("functionary-small-v3.1", "functionary-medium-v3.1", "functionary-v3.1"),
     ),
     Dialect(
         "functionary_v32",
@@ -105,6 +105,6 @@ NAMED: Final = (
         "J",
         ("<|start|>", "<|channel|>", " to=functions."),
         reasoning=(),
-        match=("gpt-oss", "llm-jp-4"),
+        match=("gpt-oss", "gptoss", "llm-jp-4"),
     ),
 )

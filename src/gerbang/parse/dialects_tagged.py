@@ -105,7 +105,7 @@ def _pairs(
 ) -> Dialect:
     """A row of the family of GLM: which mark begins which layout."""
     entries = tuple(Entry(mark, layout) for mark, layout in layouts.items())
-    noise = ("<|endoftext|>", "<|user|>", "<|observation|>")
+    noise = ("<|endoftext|>", "<|user|>", "<|observation|>", "<|role_end|>")
     reasoning = (*_THINK, *_IFM_THINK) if "K2 Horizon" in models else _THINK
     if _SUFFIXED in layouts.values():
         reasoning = (*_THINK, (f"<think{_OPEN}>", f"</think{_OPEN}>"))
@@ -145,7 +145,7 @@ TAGGED: Final = (
         ("Step-3.5", "Step-3.7"),
         (_QWEN,),
         noise=_CHATML,
-        match=("step-3.5", "step-3.7", "step3p5"),
+        match=("step-3.5", "step-3.7", "step3.5", "step3.7", "step3p5"),
     ),
     _xml(
         "seed_oss",
@@ -239,9 +239,11 @@ TAGGED: Final = (
             "<ifm|tool_calls>": _HORIZON,
             "<ifm|tool_call>": _HORIZON,
         },
-        ("glm-4.5", "glm-4.6", "laguna", "ling-3", "spark-2.5", "iquest", "k2-horizon"),
+        ("glm-4.5", "glm4.5", "glm-4.6", "glm4.6", "laguna", "ling-3", "spark-2.5", "iquest", "k2-horizon"),
     ),
-    _pairs("glm47", ("GLM-4.7", "GLM-5"), {"<tool_call>": PairTags()}, ("glm-4.7", "glm-5")),
+    _pairs(
+        "glm47", ("GLM-4.7", "GLM-5"), {"<tool_call>": PairTags()}, ("glm-4.7", "glm4.7", "glm-5", "glm5")
+    ),
     _pairs(
         "hunyuan_v3",
         ("Hunyuan 3 (HY-V3)", "Hunyuan 4"),

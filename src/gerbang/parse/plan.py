@@ -104,9 +104,12 @@ def plan_of(dialect: str) -> Plan:
 
 def _lenient(row: Dialect) -> tuple[Entry, ...]:
     """Forms that slip into a dialect from its relatives: JSON and `<function=` in the same tag."""
+    json = [
+        Entry(entry.mark, JsonTags(closes_of(entry.layout))) for entry in row.entries if _is_python(entry)
+    ]
+    if json:
+        return tuple(json)
     for entry in row.entries:
-        if isinstance(entry.layout, Python) and row.id != "auto":
-            return (Entry(entry.mark, JsonTags(entry.layout.closes)),)
         if isinstance(entry.layout, NamedJson) and entry.layout.grammar == "mistral" and row.id != "auto":
             return (Entry(entry.mark, JsonTags()),)
     if row.id == "claude_xml":
@@ -121,6 +124,10 @@ def _lenient(row: Dialect) -> tuple[Entry, ...]:
         qwen = TABLE["qwen3_coder"].entries[0].layout
         return (Entry(_QWEN_CALL, qwen),)
     return (Entry(_QWEN_CALL, JsonTags(("</tool_call>",))),)
+
+
+def _is_python(entry: Entry) -> bool:
+    return isinstance(entry.layout, Python)
 
 
 def _line(row: Dialect) -> str:
