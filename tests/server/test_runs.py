@@ -110,6 +110,34 @@ def test_runs_are_listed_page_by_page() -> None:
     asyncio.run(main())
 
 
+def test_a_key_begins_one_run() -> None:
+    async def main() -> None:
+        async with scripted(SCRIPT) as (server, model), client(server) as http:
+            asked = {"prompt": "hello", "purpose": "p"}
+            made = await asyncio.gather(
+                *(http.post("/v1/runs", asked, Idempotency_Key="k1") for _ in range(5))
+            )
+            assert {status for status, _ in made} == {202}
+            (run_id,) = {run["run_id"] for _, run in made}
+            await ended(http, run_id)
+            status, again = await http.post("/v1/runs", asked, Idempotency_Key="k1")
+            assert (status, again["run_id"], again["answer"]) == (202, run_id, "Hello there.")
+            assert len(model.requests) == 1
+            for other in ({"prompt": "again"}, {"prompt": "hello"}):
+                status, problem = await http.post("/v1/runs", other, Idempotency_Key="k1")
+                assert (status, problem["error"]["error_code"]) == (409, "KEY_REUSED")
+            _, new = await http.post("/v1/runs", asked, Idempotency_Key="k2")
+            assert new["run_id"] != run_id
+            assert (await http.post("/v1/runs", asked, Idempotency_Key="a b"))[0] == 400
+            status, problem = await http.post("/v1/runs", {"prompt": " \n"})
+            assert (status, problem["detail"]) == (
+                422,
+                "The body does not fit: Expected a text that says something - at `$.prompt`.",
+            )
+
+    asyncio.run(main())
+
+
 def test_a_run_is_cancelled() -> None:
     async def main() -> None:
         async with scripted(SCRIPT) as (server, model), client(server) as http:

@@ -1,7 +1,6 @@
 """`/v1/calls`: one gated call. `/v1/decisions`: what would happen, and why; nothing runs."""
 
 import asyncio
-import re
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
@@ -10,9 +9,10 @@ from msgspec import Meta, Struct
 
 from gerbang import parse
 from gerbang.errors import UsageError
-from gerbang.server.operation import Answer, Exchange, Operation, Parameter, RouteGroup
+from gerbang.server.operation import Answer, Exchange, Operation, RouteGroup
 from gerbang.server.problems import bad_request, not_found, of_result, problem
 from gerbang.server.replies import Reply, json_reply
+from gerbang.server.run_keys import key_of, key_parameter
 from gerbang.server.run_names import MAX_GIVEN, inner_name, result_as_given
 from gerbang.server.schemas import DecisionView, ResultView
 from gerbang.values import CallError, Decision
@@ -73,7 +73,6 @@ class DecisionBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 _CALL: Final = msgspec.json.Decoder(CallBody)
 _DECISION: Final = msgspec.json.Decoder(DecisionBody)
-_KEY: Final = re.compile("[!-~]{1,512}")
 _TEXT: Final = msgspec.json.Decoder(str)
 
 
@@ -156,11 +155,9 @@ def _step(given: float | str) -> int | str:
 
 
 def _key(exchange: Exchange, given: str | None) -> str | None:
-    header = exchange.header(b"idempotency-key")
+    header = key_of(exchange)
     if header is None:
         return given
-    if not _KEY.fullmatch(header):
-        raise bad_request("Idempotency-Key is 1 to 512 visible ASCII characters.", "Send another.")
     if given is not None and given != header:
         raise problem(409, "conflict", "TWO_KEYS", "Idempotency-Key and the body's key differ.", "Send one.")
     return header
@@ -220,12 +217,7 @@ GROUP: Final = RouteGroup(
             body=CallBody,
             examples=_EXAMPLE,
             parameters=(
-                Parameter(
-                    "Idempotency-Key",
-                    "header",
-                    "A key of your own: the same key with the same call gives the stored result.",
-                    {"type": "string", "minLength": 1, "maxLength": 512, "pattern": "^[!-~]{1,512}$"},
-                ),
+                key_parameter("A key of your own: the same key with the same call gives the stored result."),
             ),
             answers=(
                 Answer(200, "The result", ResultView, _RESULT),

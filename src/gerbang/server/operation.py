@@ -120,11 +120,12 @@ class Exchange:
         try:
             return decoder.decode(self.body)
         except msgspec.ValidationError as error:
+            said = _PATTERN.sub("Expected a text that says something", str(error))
             raise problem(
                 422,
                 "validation_error",
                 "BODY_SHAPE",
-                f"The body does not fit: {error}.",
+                f"The body does not fit: {said}.",
                 "What fits is described in /openapi.json, and for people in /docs.",
                 recoverable=True,
             ) from None
@@ -205,6 +206,8 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
+_PATTERN: Final = re.compile(r"Expected `str` matching regex '.*'")
+"""What a text that is blank is told of: VISIBLE is the only pattern of bodies."""
 VISIBLE: Final = r"[^\s\x00-\x1f\x7f-\x9f]"
 """The pattern of a text that says something; every language's idea of white space is in it."""
 SHORT: Final = {"type": "string", "minLength": 1, "maxLength": 512, "pattern": "^[^\\x00]*$"}

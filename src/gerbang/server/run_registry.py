@@ -65,6 +65,7 @@ class RunRegistry:
         client: Client | None = None,
         profile: str | None = None,
         heard: Callable[[Any], None] | None = None,
+        run_id: str | None = None,
     ) -> LiveRun:
         """Start a run in the background. Raises Problem when there is no model, or no room for it.
 
@@ -74,7 +75,7 @@ class RunRegistry:
         agent = self._ready(toolset)
         if profile is not None:
             agent = agent.like(profile)
-        live = self._new(new_run_id(), principal, prompt, conversation)
+        live = self._new(run_id or new_run_id(), principal, prompt, conversation)
         toolset.hold()
         events: Any = agent.stream(
             prompt if client is None else None,

@@ -23,6 +23,7 @@ from gerbang.server.operation import (
 from gerbang.server.problems import bad_request, not_found, problem
 from gerbang.server.replies import EventStream, Reply, json_reply
 from gerbang.server.run_history import WORKING, own_run
+from gerbang.server.run_keys import key_of, key_parameter, run_under
 from gerbang.server.run_stream import frames
 from gerbang.server.schemas import RunView, run_view
 from gerbang.values import Message
@@ -64,25 +65,36 @@ _MAX_CHAIN: Final = 50
 
 
 async def create(exchange: Exchange) -> Reply:
-    """Start a run in the background."""
+    """Start a run in the background, or find the one that this key began."""
     asked: RunBody = exchange.read(_RUN)
     service, who = exchange.service, exchange.caller.principal
+    key, name = key_of(exchange), None
+    if key is not None:
+        name = await run_under(service.store, key, who, asked)
+        begun = await own_run(service.store, name, who.tenant)
+        if begun is not None:
+            return _begun(run_view(begun, _is_live(exchange, name)))
     history: list[Message] = []
     if asked.continues is not None:
         before = await own_run(service.store, asked.continues, who.tenant)
         if before is None or before.user != who.user:
             raise not_found("run to continue")
         history = [Message("user", before.prompt), Message("assistant", before.answer)]
-    live = service.runs.start(
+    live = None if name is None else service.runs.find(name, who.tenant)
+    live = live or service.runs.start(
         service.toolsets.of(who.tenant),
         who,
         asked.prompt,
         purpose=asked.purpose,
         intent=asked.intent,
         history=history,
+        run_id=name,
     )
-    where = f"/v1/runs/{live.run_id}".encode()
-    return json_reply(_of_live(live), 202, ((b"location", where),))
+    return _begun(_of_live(live))
+
+
+def _begun(view: RunView) -> Reply:
+    return json_reply(view, 202, ((b"location", f"/v1/runs/{view.run_id}".encode()),))
 
 
 async def listed(exchange: Exchange) -> Reply:
@@ -238,8 +250,11 @@ GROUP: Final = RouteGroup(
             right="runs",
             body=RunBody,
             examples={"weather": {"value": {"prompt": "What is the weather in Paris?"}}},
-            answers=(Answer(202, "The run has started; Location is where it is", RunView, _EXAMPLE),),
-            problems=(*_COMMON, 404, 413, 415, 422),
+            parameters=(key_parameter("A key of your own: the same key with the same body begins one run."),),
+            answers=(
+                Answer(202, "The run has started, or had been; Location is where it is", RunView, _EXAMPLE),
+            ),
+            problems=(*_COMMON, 404, 409, 413, 415, 422),
         ),
         Operation(
             "GET",

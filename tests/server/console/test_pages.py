@@ -213,7 +213,7 @@ def test_figures_are_of_the_own_calls(tmp_path: Path) -> None:
             _, page, _ = await hers.get("/console/figures?period=1h")
             assert "newest 4 runs; 4 calls" in page
             row = between(page, '<th scope="row">print.page.v1</th>', "</tr>")
-            cells = [cell.split("<", 1)[0] for cell in row.split('<td class="number">')[1:]]
+            cells = [cell.split("<", 1)[0] for cell in re.split(r'<td class="number"[^>]*>', row)[1:]]
             assert cells[:2] == ["4", "1"]
             assert cells[-1] == "7.5"
             assert 'aria-label="Calls, and calls that ended in an error. Calls: max 4; Errors: max 1"' in page
@@ -262,7 +262,7 @@ def test_long_timelines_come_in_parts() -> None:
             _, page, _ = await at.get("/console/audit?run=long")
             assert "whole, 600 events" in page
             _, page, _ = await at.get("/console/audit?run=long&after=500")
-            assert page.count("<tr><td>") == 100
+            assert page.count("<tr><td ") == 100
 
     with started(*OFF, *MEMORY) as server:
         asyncio.run(main(server))
