@@ -196,6 +196,8 @@ async def turn(
     if result.status != "completed":
         ending = say(f"end_{result.status}") if result.status in _ENDINGS else result.status
         screen.note(f"({ending}{_because(result)})")
+    elif result.detail:
+        screen.note(f"({one_line(result.detail, 400)})")
     return result
 
 

@@ -1,7 +1,7 @@
 """The text that ends a run, in the words of its profile."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -11,6 +11,11 @@ from gerbang.values import Result
 from gerbang.values.record import RunState
 
 _ENCODER = msgspec.json.Encoder()
+CUT_OFF: Final = {
+    "disconnected": "The connection to the model broke inside its answer; what had arrived is kept.",
+    "length": "The answer was cut off at the number of tokens that the model may write.",
+}
+"""What is said of an answer by how it ended, where that was not its own end."""
 
 
 def closing_text(
@@ -22,9 +27,11 @@ def closing_text(
     results: Sequence[Result],
     writes_prose: bool,
     brought: Sequence[str] = (),
+    broken_off: str = "",
 ) -> str:
     """Return what the user gets at the end. `content` is the text of the last answer, `last` the results of
-    the last calls, `results` those of all, `brought` what a client's own tools gave.
+    the last calls, `results` those of all, `brought` what a client's own tools gave, `broken_off` what had
+    arrived of an answer that broke off.
     """
     if state == RunState.CLIENT_CALLS:
         return content
@@ -41,7 +48,7 @@ def closing_text(
         RunState.BUDGET: texts.over_budget,
         RunState.PENDING_APPROVAL: texts.pending,
         RunState.CANCELLED: texts.cancelled,
-        RunState.MODEL_ERROR: texts.model_error,
+        RunState.MODEL_ERROR: broken_off or texts.model_error,
     }
     return closing[state]
 

@@ -30,7 +30,7 @@ from gerbang.ports import Clock, Model, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.asking import ask_model
 from gerbang.runtime.batching import Finished, run_batch
-from gerbang.runtime.closing import closing_text
+from gerbang.runtime.closing import CUT_OFF, closing_text
 from gerbang.runtime.denying import KILLED, any_ran, killed, refused_for_good
 from gerbang.runtime.events import Notice, RunResult, ToolCalled, ToolFinished
 from gerbang.runtime.gate import Gate
@@ -105,7 +105,7 @@ class RunDriver:
         self._ids = 0
         self._used_ids: set[str] = set()
         self._usage = [0, 0]
-        self._detail = ""
+        self._detail = self._broken_off = ""
         self._content = ""
         self._asked = -1  # the step of the newest answer that this process asked for
         self._record = RunRecord(session, store, clock, leases, model.name)
@@ -229,6 +229,11 @@ class RunDriver:
         budget.tokens += spent
         if not sampling.parallel_calls:
             answer = one_at_a_time(answer)
+        if not answer.calls and answer.finish_reason in CUT_OFF:
+            self._detail = CUT_OFF[answer.finish_reason]
+            if answer.finish_reason == "disconnected":  # half an answer is no answer, and is not lost
+                self._broken_off = answer.content
+                return ModelFailed()
         if insists(answer, "" if self._answer is None else self._answer.raw):
             answer = replace(answer, calls=())
         self._answer = answer
@@ -340,6 +345,7 @@ class RunDriver:
             results=self._results,
             writes_prose=self._model.writes_prose,
             brought=self._brought,
+            broken_off=self._broken_off,
         )
         try:
             written = await self._record.finish(run_state, text, state.answers, len(self._results), batch)
