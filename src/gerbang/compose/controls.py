@@ -6,6 +6,7 @@ from typing import Any
 
 from gerbang.compose.cancelling import Cancelling
 from gerbang.compose.erasure import Pruned, erase_run, prune
+from gerbang.compose.hearing import Hearing
 from gerbang.compose.people import People
 from gerbang.compose.recovery import Recovered, Recovery
 from gerbang.compose.runs import check_person
@@ -21,7 +22,7 @@ from gerbang.values.record import ApprovalRow, Kill, RunRow
 _LOG = logging.getLogger("gerbang.gateway")
 
 
-class Controls:
+class Controls(Hearing):
     """The part of `Gateway` that is for people. Not used by itself."""
 
     store: Store

@@ -42,6 +42,8 @@ class CallerRuns:
         memory = RunMemory(Budget())  # whoever has an own loop has own budgets
         memory.knows = 0  # others may drive the run as well
         if row is not None:
+            if row.prompt:
+                memory.known.say(row.prompt)
             await remember_calls(store, run_id, catalogue, memory)
             await remember_refusals(store, run_id, memory)
         known = self._runs.get(run_id)  # somebody was faster meanwhile

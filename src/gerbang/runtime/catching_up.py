@@ -59,10 +59,11 @@ class CatchingUp:
 
     async def _learn(self, session: RunSession, memory: RunMemory) -> None:
         ended: dict[tuple[str, str], tuple[_Said, str]] = {}
-        refused = False
+        refused = spoken = False
         async for event in self._store.stream(session.run_id, after=memory.knows):
             memory.knows = event.seq
             refused = refused or event.kind in _DECIDED
+            spoken = spoken or event.kind == "run.said"
             said = _read(event)
             if said is None:
                 continue
@@ -75,6 +76,8 @@ class CatchingUp:
                 ended[place] = said, f"{session.run_id}/{event.seq}"
         if refused:
             await remember_refusals(self._store, session.run_id, memory)
+        if spoken and (row := await self._store.run(session.run_id)) is not None:
+            memory.known.say(row.prompt)
         if ended:
             await self._hear(session, ended)
 
