@@ -51,8 +51,11 @@ class Body:
         self._coroutine = coroutine
         self._deadlines = deadlines
         self._timeout_s = timeout_s
-        self._task: asyncio.Task[Any]
-        self._before = self._own = self._owed = self._grace = 0
+
+    def _begin_waiting(self, task: "asyncio.Task[Any]") -> None:
+        self._task = task
+        self._before = task.cancelling()
+        self._own = self._owed = self._grace = 0
         self._groups: set[int] = set()
         self._expired = self._leave = False
 
@@ -66,7 +69,7 @@ class Body:
             raise CancelledInside from None
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - only a task gets here
-        self._task, self._before = task, task.cancelling()
+        self._begin_waiting(task)
         alarm = self._deadlines.add(self._timeout_s, self._time_up)
         try:
             while True:

@@ -56,8 +56,9 @@ async def seen_through(
     """Commit the batch to its end; return it, done, and the cancellation that came meanwhile: it is the
     caller's to raise.
     """
-    writing = asyncio.ensure_future(store.commit(batch))
-    lasting = isinstance(writing, Writing)  # else it is a task, which a cancellation must not reach
+    handed = store.commit(batch)
+    lasting = isinstance(handed, Writing)  # else it gets a task, which a cancellation must not reach
+    writing = handed if isinstance(handed, Writing) else asyncio.ensure_future(handed)
     interrupted: asyncio.CancelledError | None = None
     while not writing.done():
         try:
