@@ -44,6 +44,7 @@ BAD_HISTORY: list[Any] = [
     ["text"],
     [{"content": "x"}],
     [{"role": "wizard", "content": "x"}],
+    [g.Message("wizard", "x")],  # type: ignore[arg-type]
     [{"role": "user", "content": [{"type": "image"}]}],
     [{"role": "user", "content": [{"type": "text", "text": 7}]}],
     [{"role": "user", "content": 7}],
@@ -83,6 +84,9 @@ BAD_OPTIONS: list[dict[str, Any]] = [
     {"model": 7},
     {"model": ScriptedModel},
     {"model": "ollama:m@ftp://127.0.0.1"},
+    {"gateway": None},
+    {"gateway": "memory:"},
+    {"gateway": g.Gateway},
 ]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import gerbang as g
+from gerbang.testing import ManualClock
 from tests.runtime.street import ALLOW_ALL, Effects, code, run, toolbox
 
 
@@ -223,3 +224,17 @@ def test_steps_that_are_none(step_id: Any) -> None:
                 await gate.call("docs.read.v1", {"name": "a"}, step_id=step_id)
 
     run(work())
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"store": 7}, "store takes an address such as 'sqlite:gerbang.db'"),
+        ({"store": None}, "or a Store, not None"),
+        ({"clock": 7}, "clock takes an object such as gerbang.testing.ManualClock"),
+        ({"clock": ManualClock}, "clock takes an object"),
+    ],
+)
+def test_parts_that_are_none(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(g.UsageError, match=says):
+        g.Gateway(**options)

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from gerbang import parse
-from gerbang.compose.agent_options import dialect_of, model_of, positive, profile_of, seconds
+from gerbang.compose.agent_options import dialect_of, gateway_of, model_of, positive, profile_of, seconds
 from gerbang.compose.client_tools import Client, ClientTools
 from gerbang.compose.continuing import continued, last_results
 from gerbang.compose.events import AgentEvent, RunResult
@@ -83,7 +83,7 @@ class Agent:
         max_cost: float | None = None,
         max_tokens: int | None = None,
     ) -> None:
-        self.gateway = gateway
+        self.gateway = gateway_of(gateway)
         self.profile = profile_of(profile, max_steps, result_max_chars)
         self.profile.texts(lang)
         self.lang = lang

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from gerbang import parse
+from gerbang.compose.gateway import Gateway
 from gerbang.errors import UsageError
 from gerbang.loop.profile import Profile, profile_named
 from gerbang.ports import Model, Secrets
@@ -43,6 +44,17 @@ def dialect_of(asked: str | None, profile: Profile, model: str) -> str:
     if name not in known and name != "auto":
         raise UsageError(f"There is no dialect {name!r}. Known: {', '.join(sorted(known))}.")
     return name
+
+
+def gateway_of(gateway: Gateway) -> Gateway:
+    """Return the gateway. Raises UsageError for what is none."""
+    if not _is_gateway(gateway):
+        raise UsageError(f"gateway takes a gerbang.Gateway, not {gateway!r:.80}.")
+    return gateway
+
+
+def _is_gateway(gateway: object) -> bool:
+    return isinstance(gateway, Gateway)
 
 
 def model_of(model: "str | Model", secrets: Secrets) -> Model:

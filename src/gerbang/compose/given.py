@@ -65,7 +65,19 @@ def read_calls(calls: Any) -> list[tuple[str, Any]]:
 
 
 def open_store(store: "str | Store", clock: Clock, seal: str | None = None) -> Store:
-    """Return the store of an address, which goes by `clock`, or the one given. `seal`: see `Gateway`."""
+    """Return the store of an address, which goes by `clock`, or the one given. `seal`: see `Gateway`.
+
+    Raises UsageError for what is no store, or a clock that is none.
+    """
+    _can(clock, "clock", "an object such as gerbang.testing.ManualClock, or None", "now", "monotonic")
+    if not isinstance(store, str):
+        _can(
+            store,
+            "store",
+            "an address such as 'sqlite:gerbang.db' or 'memory:', or a Store",
+            "open",
+            "commit",
+        )
     if not isinstance(store, str) and seal is None:
         return store
     from gerbang.adapters import stores
@@ -73,6 +85,11 @@ def open_store(store: "str | Store", clock: Clock, seal: str | None = None) -> S
     if isinstance(store, str):
         return stores.open_store(store, clock, seal)
     return stores.sealed_by(store, str(seal))
+
+
+def _can(given: object, name: str, wanted: str, *methods: str) -> None:
+    if isinstance(given, type) or not all(callable(getattr(given, method, None)) for method in methods):
+        raise UsageError(f"{name} takes {wanted}, not {given!r:.80}.")
 
 
 def open_secrets(secrets: "str | Secrets") -> Secrets:

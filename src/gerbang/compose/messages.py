@@ -28,11 +28,12 @@ def read_messages(history: Any) -> list[Message]:
 
 def read_message(item: Any) -> Message:
     """Return a message of an OpenAI-style dict. Raises UsageError for what is none."""
-    if isinstance(item, Message):
-        return item
-    role = item.get("role") if isinstance(item, dict) else None
+    made = isinstance(item, Message)
+    role = item.role if made else item.get("role") if isinstance(item, dict) else None
     if role not in ("system", "user", "assistant", "tool"):
         raise UsageError("history holds messages with a role of system, user, assistant or tool.")
+    if made:
+        return item  # type: ignore[no-any-return]
     content = _read_content(item.get("content") or "")
     asked = item.get("tool_calls") or ()
     if not isinstance(asked, list | tuple):

@@ -50,7 +50,8 @@ class Toolbox:
             contract = getattr(tool, "contract", None)
             if not isinstance(contract, Contract):
                 raise ContractError(
-                    f"{tool!r} is not a tool: decorate the function with @gerbang.tool(name=..., risk=...)."
+                    f"{tool!r:.80} is not a tool: decorate the function with "
+                    "@gerbang.tool(name=..., risk=...)."
                 )
             check_name(contract.name, contract.origin)
             self.contracts.append(contract)
