@@ -174,7 +174,7 @@ def test_the_wall_clock_of_a_run(url: str) -> None:
         return ""
 
     result, _ = run(
-        ask([[("wait.v1", {})], "x"], [wait], gateway={"policy": ALLOW_ALL}, deadline_s=0.05, store=url)
+        ask([[("wait.v1", {})], "x"], [wait], gateway={"policy": ALLOW_ALL}, deadline_s=0.5, store=url)
     )
     assert result.status == "budget"
     assert result.answer == "The budget of this run is used up."
@@ -198,7 +198,7 @@ def test_calls_that_the_deadline_leaves_open(url: str) -> None:
 
     async def work() -> None:
         async with g.Gateway([wait], policy=ALLOW_ALL, store=url) as gate:
-            result = await g.Agent(ScriptedModel([batch]), gate, deadline_s=0.05).run("x")
+            result = await g.Agent(ScriptedModel([batch]), gate, deadline_s=0.5).run("x")
             assert [code(call) for call in result.calls] == ["DEADLINE", "DEADLINE"]
             assert [call.error.effect for call in result.calls if call.error] == ["unknown", "none"]
             assert await endings(gate.store, result.run_id) == {call.call_id: 1 for call in result.calls}

@@ -105,7 +105,9 @@ def test_evidence() -> None:
     assert fate_of(error(NOT_SENT), write) == "not_sent"
     assert fate_of(error(("timeout", "unknown")), write) == "unknown"
     assert fate_of(error(("internal_error", "unknown")), write) == "unknown"
-    assert fate_of(error(("timeout", "none"), True), contract("read_external")) == "unknown"
+    for recoverable in (True, False):  # a tool that ran out of time has not said that it is of no use
+        assert fate_of(error(("timeout", "none"), recoverable), contract("read_external")) == "unknown"
+        assert fate_of(error(("timeout", "none"), recoverable), write) == "refused"
     assert fate_of(error(("internal_error", "none")), contract("read_external")) == "refused"
 
 

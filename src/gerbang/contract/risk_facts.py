@@ -10,6 +10,7 @@ from gerbang.values import RiskClass
 _DAY: Final = 86_400
 _NONE: Final[Mapping[str, Any]] = {}
 _CLAIMS: Final = frozenset({"medium", "high"})
+_CLAIM_CHARS: Final = 20
 
 
 class WorkingHours(Struct, frozen=True, gc=False):
@@ -50,8 +51,8 @@ def risk_facts(
     if repaired:
         facts["repaired_arguments"] = True
     claim = arguments.get("risk")
-    if type(claim) is str and claim in _CLAIMS:
-        facts["model_claim"] = claim
+    if type(claim) is str and (said := claim[:_CLAIM_CHARS].strip().lower()) in _CLAIMS:
+        facts["model_claim"] = said
     if hours is not None and not risk.is_read and not hours.covers(now):
         facts["outside_hours"] = True
     if not known_origin:

@@ -28,7 +28,9 @@ def fate_of(error: CallError, contract: Contract) -> Fate:
         return "unknown"
     if error.error_type == "transient_network_error":
         return "not_sent"
-    if error.error_type in ("timeout", "upstream_error") and contract.risk in _SAFE and error.recoverable:
+    if contract.risk in _SAFE and (
+        error.error_type == "timeout" or (error.error_type == "upstream_error" and error.recoverable)
+    ):
         return "unknown"  # a read has no effect to be unsure of; it is as good as lost
     return "refused"
 
