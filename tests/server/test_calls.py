@@ -77,6 +77,12 @@ def test_what_goes_wrong_is_a_problem_document(plain: Server, body: Any, status:
 
 
 RAW: list[tuple[str, bytes, str, int]] = [
+    (
+        "two tools",
+        b'{"tool":"weather.get_current.v1","tool":"mail.send.v1","arguments":{}}',
+        "application/json",
+        400,
+    ),
     ("not JSON", b"{tool", "application/json", 400),
     ("empty", b"", "application/json", 400),
     ("not UTF-8", b'{"tool":"\xff"}', "application/json", 400),

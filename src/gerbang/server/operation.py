@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Scope
 
 from gerbang.server.identity import Caller
 from gerbang.server.problems import Problem, bad_request, problem
+from gerbang.server.repeated_keys import has_repeated_keys
 from gerbang.server.replies import problem_reply
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ class Exchange:
                 recoverable=True,
             )
         try:
-            return decoder.decode(self.body)
+            value = decoder.decode(self.body)
+            repeated = has_repeated_keys(self.body)
         except msgspec.ValidationError as error:
             said = _PATTERN.sub("Expected a text that says something", str(error))
             raise problem(
@@ -133,6 +135,13 @@ class Exchange:
             raise bad_request(
                 f"The body is not JSON: {error}.", "Send one JSON object.", "NOT_JSON"
             ) from None
+        if repeated:
+            raise bad_request(
+                "The body can be read in two ways: a key stands twice in one object.",
+                "Give every key once.",
+                "NOT_JSON",
+            )
+        return value
 
     def query(self, **known: Callable[[str], Any]) -> dict[str, Any]:
         """Return the query's values by their readers. Raises Problem for what is unknown, twice or wrong."""
