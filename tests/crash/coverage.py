@@ -7,19 +7,31 @@ from gerbang.approval.machine import TRANSITIONS as APPROVALS
 from gerbang.ledger.machine import TRANSITIONS as LEDGER
 
 LOOP: Final = (
-    "idle Started",
-    "idle Resumed",
-    "asking Answered",
-    "asking ModelFailed",
-    "asking Stopped",
-    "calling CallsDone",
-    "calling Stopped",
-    "closing Answered",
-    "closing ModelFailed",
-    "closing Stopped",
+    "idle Started > asking",
+    "idle Resumed > asking",
+    "idle Resumed > calling",
+    "idle Resumed > max_steps",
+    "asking Answered > calling",
+    "asking Answered > completed",
+    "asking Answered > denied",
+    "asking ModelFailed > model_error",
+    "asking Stopped > cancelled",
+    "calling CallsDone > asking",
+    "calling CallsDone > closing",
+    "calling CallsDone > pending_approval",
+    "calling CallsDone > client_calls",
+    "calling CallsDone > max_steps",
+    "calling Stopped > cancelled",
+    "closing Answered > completed",
+    "closing Answered > max_steps",
+    "closing ModelFailed > model_error",
+    "closing Stopped > cancelled",
 )
-"""Every pair of phase and event that a driver can bring about: it stops nothing that has not begun, and no
-model fails while calls run."""
+"""What a driver can bring about, by phase, event and what follows. Not here: a run that is stopped before it
+began, a model that fails while calls run, which no driver does; that a budget or a switch ends it, which
+takes the same ways as a cancellation; a resumed run whose last answer had no calls: such an answer is on
+record in one commit with the end of its run.
+"""
 
 TRANSITIONS: Final = (
     *(f"ledger {state} {event}" for state, event in LEDGER),

@@ -123,9 +123,10 @@ class Campaign:
                 self.report.random_kills += 1
                 self.report.kills += 1
             return False
-        if code not in (0, _TROUBLED):
+        troubles = [line for line in lines_of(trace) if line.what == "trouble" and line.life == order.life]
+        if code not in (0, _TROUBLED) or (code == _TROUBLED and not troubles):
             self.report.wrong.append(f"{scenario.name}, {run_id}: a life ended with {code}")
-        return code == 0 or not any(_store_away(line) for line in lines_of(trace) if line.what == "trouble")
+        return code == 0 or not any(_store_away(line) for line in troubles)
 
     def order(
         self, scenario: Scenario, run_id: str, trace: Path, life: str, kill: int | str | float = -1

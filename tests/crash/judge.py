@@ -89,7 +89,8 @@ def _call(scenario: Scenario, call: CallRow, by_item: Counter[str], unsure: bool
         timed_out = b"TOOL_TIMEOUT" in call.result  # a busy machine
         if not (unsure or timed_out or scenario.unsure or scenario.end == "cancelled"):
             wrong.append(f"{what}, and nothing was in flight when a process ended")
-        if scenario.how != "none" or scenario.is_read:
+        out_of_time = timed_out and scenario.how == "key"  # it is sent again within its time only
+        if (scenario.how != "none" or scenario.is_read) and not out_of_time:
             wrong.append(f"{what}, and it could have been found out or repeated")
     elif call.state in _GOOD and scenario.how == "none" and not scenario.is_read and not told:
         wrong.append(f"{what}, and nobody can know that")

@@ -24,6 +24,9 @@ from .points import KillingStore, KillingTool, Line, Points, watch_looks, watch_
 from .scenarios import ALL, CANCEL, FAULT, Scenario
 
 PATIENCE_S = 30.0
+PAGE = g.ClientTool(
+    "show_page", "Show a page.", {"type": "object", "properties": {"page": {"type": "string"}}}
+)
 _BOSSES = (g.Principal("boss"), g.Principal("chief"))
 
 
@@ -140,7 +143,7 @@ async def live(order: Order) -> None:
     running: list[Any] = []
     gateway = g.Gateway(
         tools=tools(scenario, order.origin, points),
-        policy=scenario.rules(),
+        policy=scenario.rules(not order.life.startswith("first")),
         store=KillingStore(open_store(order.store), points),
         approver=person(scenario, points, running),
         lease_s=order.lease_s,
@@ -180,7 +183,8 @@ async def _driven(
 ) -> None:
     model = Model(scenario, order.run_id, points, running)
     profile = "voice" if scenario.voice else "gateway"
-    agent = g.Agent(model, gate, profile=profile, max_steps=1 if scenario.voice else None)
+    agent = g.Agent(model, gate, profile=profile, max_steps=1 if scenario.voice else scenario.steps)
+    client = g.Client((PAGE,)) if scenario.client else None
     async with asyncio.timeout(PATIENCE_S):
         while True:
             row = await gate.store.run(order.run_id)
@@ -188,7 +192,11 @@ async def _driven(
                 return
             if row is not None and row.state == RunState.PENDING_APPROVAL:
                 await _decide(gate, scenario, order.run_id)
-            fresh = agent.run("Go.", run_id=order.run_id) if row is None else agent.resume(order.run_id)
+            fresh = (
+                agent.run("Go.", run_id=order.run_id, client=client)
+                if row is None
+                else agent.resume(order.run_id)
+            )
             work: asyncio.Task[RunResult] = asyncio.ensure_future(fresh)
             running[:] = [work]
             try:

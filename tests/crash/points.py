@@ -174,11 +174,12 @@ def watch_loop(points: Points) -> None:
     """Have a point before and after each transition of the run's machine, in this process."""
 
     def advance(state: loop.LoopState, event: loop.LoopEvent) -> tuple[loop.LoopState, loop.Command]:
-        step = f"loop {state.phase} {type(event).__name__}"
-        points.reach(f"before {step}", (f"before {step}",))
-        after = loop.advance(state, event)
+        after, command = loop.advance(state, event)
+        follows = command.state if isinstance(command, loop.Finish) else after.phase
+        step = f"loop {state.phase} {type(event).__name__} > {follows}"
+        points.reach(f"before {step}", (f"before {step}",))  # the machine is pure: nothing knows of it yet
         points.reach(f"after {step}", (f"after {step}",))
-        return after
+        return after, command
 
     setattr(driver, "advance", advance)  # noqa: B010 - it is a name that the module imports
 

@@ -33,6 +33,9 @@ class Scenario(Struct, frozen=True):
     script: str = ""
     direct: bool = False
     single: bool = False  # one call without a run of its own, and lives that only recover
+    steps: int | None = None  # how many answers the model may give
+    client: bool = False  # the model calls a tool that the client runs
+    denied: Literal["", "always", "later"] = ""  # later: when a run is gone on with
     voice: bool = False  # a profile that asks once more, without tools, when its steps are used up
     approval_s: float = 86_400.0
 
@@ -46,8 +49,8 @@ class Scenario(Struct, frozen=True):
         """Where the target is asked."""
         return f"/{'keyed' if self.how == 'key' else 'plain'}/{self.manner}"
 
-    def rules(self) -> g.Policy:
-        """Return the policy."""
+    def rules(self, resumed: bool = False) -> g.Policy:
+        """Return the policy, that of a life which goes on with a run if it is one."""
         rule: dict[str, Any] = {"id": "act", "match": {"tool": "cell.act.v1"}, "reason": "TEST"}
         if self.person:
             rule |= {"decision": "ask"}
@@ -57,8 +60,11 @@ class Scenario(Struct, frozen=True):
             rule |= {"decision": "allow"}
             if RiskClass(self.risk) in (RiskClass.TRANSACTIONAL, RiskClass.DESTRUCTIVE):
                 rule |= {"auto": True}
+        if self.denied == "always" or (self.denied and resumed):
+            rule = {"id": "act", "match": {"tool": "cell.act.v1"}, "reason": "TEST", "decision": "deny"}
         other = {"id": "made", "match": {"tool": "cell.made.v1"}, "decision": "allow", "reason": "TEST"}
-        return g.Policy.from_rules([rule, other])
+        page = {"id": "page", "match": {"tool": "client.*"}, "decision": "allow", "reason": "TEST"}
+        return g.Policy.from_rules([rule, other, page])
 
     def answers(self, item: str) -> list[Any]:
         """Return what the model says, answer by answer."""
@@ -74,8 +80,14 @@ class Scenario(Struct, frozen=True):
                 return [among, FAULT]
             case "cancelled":
                 return [among, CANCEL]
+            case "asks once, and says nothing":
+                return [alone, ""]
+            case "calls the client's tool":
+                return [[read], [("show_page", {"page": item})]]
+            case "is done in the end":
+                return [among, "Over."]
             case "goes on for ever":
-                return [among, [read]]
+                return [among, [read, ("notes.read.v1", {"name": "c"})]]
             case _:
                 return [[read], among, "Over."]
 
@@ -118,6 +130,12 @@ SPECIAL = [
     Scenario("cancelled while the model answers", _WRITE, script="cancelled", end="cancelled"),
     Scenario("cancelled in the end", _WRITE, script="cancelled", end="cancelled", voice=True),
     Scenario("out of steps", _WRITE, script="goes on for ever", end="max_steps", voice=True),
+    Scenario("out of steps, and done", _WRITE, script="is done in the end", voice=True),
+    Scenario("out of answers", _WRITE, script="goes on for ever", end="max_steps", steps=2),
+    Scenario("all is refused", _WRITE, script="asks once, and says nothing", end="denied", denied="always"),
+    Scenario("a client's tool", _WRITE, script="calls the client's tool", end="client_calls", client=True),
+    Scenario("denied when it is gone on with", _MAIL, denied="later"),
+    Scenario("denied when it is gone on with, a probe", _MAIL, "probe", denied="later"),
     Scenario("one call, recovered", "transactional", "probe", single=True, direct=True),
     Scenario("a caller's own loop", _WRITE, "probe", direct=True, end="open"),
     Scenario("a caller's own loop, a key", _MAIL, "key", direct=True, end="open"),

@@ -231,8 +231,7 @@ class Approvals:
         asked = Ballot(approval, terms, ())
         batch.events.append(approval_event("requested", asked, now))
         letter = self._questions.letter(session, asked)
-        if letter is not None:
-            batch.messages.append(letter)
+        batch.messages += [] if letter is None else [letter]
         batch.lease = session.lease
         try:
             committed = await write(self._store, batch)

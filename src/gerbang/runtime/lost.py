@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from gerbang.approval.grant import authorise
 from gerbang.contract.catalogue import Entry
+from gerbang.contract.client_tools import is_clients
 from gerbang.ledger.retry import after_crash
 from gerbang.limits import TOOL_TIMEOUT_S
 from gerbang.ports import Clock, Store, UnreadableFile
@@ -104,7 +105,10 @@ class Lost:
     async def settle(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:
         """Give a call that was cut off its result: made again, found out about, or left uncertain."""
         ticket = _as_sent(ticket, row)
-        step = after_crash(ticket.call.contract)
+        contract = ticket.call.contract
+        step = (
+            "retry" if is_clients(contract) else after_crash(contract)
+        )  # handing a call over changes nothing
         if step == "retry":
             return await self._again(session, ticket, row, over=row)
         try:
@@ -124,7 +128,7 @@ class Lost:
 
         `entry` is None for a tool that is not there any more: then nobody knows that it only read.
         """
-        read = entry is not None and entry.contract.risk.is_read
+        read = entry is not None and (entry.contract.risk.is_read or is_clients(entry.contract))
         try:
             result = await self._resolutions.given_up(session, proposal, row, why, read)
         except TakenOver as over:
