@@ -16,6 +16,9 @@ from gerbang.values.contract_parts import Condition, Probe
 from gerbang.values.record import Batch, Committed
 from tests.runtime.street import ALLOW_ALL, bodies, code, endings, run
 
+SHORT_S = 2.0
+"""Long enough for a busy machine: the time of a change is counted from before its intent is written."""
+
 
 class Slow:
     """A real store; before or after some of its commits something else happens."""
@@ -69,7 +72,7 @@ def test_a_no_says_nothing_while_a_thread_is_at_work(url: str) -> None:
         return "late"
 
     async def work() -> None:
-        tools = acting(effects, act, timeout_s=0.4, probe=LOOK)
+        tools = acting(effects, act, timeout_s=SHORT_S, probe=LOOK)
         async with g.Gateway(tools=tools, store=url, policy=ALLOW_ALL) as gate:
             assert code(await gate.call("act.do.v1", {}, run_id="r")) == "TOOL_TIMEOUT"
             assert code(await gate.call("act.do.v1", {}, run_id="r")) == "EFFECT_UNKNOWN"
@@ -199,6 +202,45 @@ def test_a_run_that_its_store_failed_can_be_gone_on_with_at_once(durable: str) -
         ):
             with pytest.raises(g.StoreError, match="away"):
                 await g.Agent(ScriptedModel([[("act.do.v1", {})]]), gate).run("Go.", run_id="r")
+            done = await g.Agent(ScriptedModel(["Over."]), other).resume("r")
+            assert (done.status, code(done.calls[0])) == ("completed", "EFFECT_UNKNOWN")
+
+    run(work())
+    assert effects == ["did"]
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_cancelled_while_its_store_is_away(durable: str, calls: int) -> None:
+    """What has no record is not said to have been cancelled: the run stays open, and is gone on with."""
+    effects: list[str] = []
+    inside = asyncio.Event()
+    faults: list[int] = []
+
+    async def act() -> str:
+        effects.append("did")
+        inside.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    async def away(kinds: list[str]) -> None:
+        if "call.finished" in kinds and not faults:
+            faults.append(1)
+            raise g.StoreError("The disk is away.")
+
+    async def work() -> None:
+        store: Any = Slow(durable, before=away)
+        asked: list[tuple[str, dict[str, Any]]] = [("act.do.v1", {}), ("act.look.v1", {})]
+        del asked[calls:]
+        async with (
+            g.Gateway(tools=acting(effects, act), store=store, policy=ALLOW_ALL) as gate,
+            g.Gateway(tools=acting(effects), store=durable, policy=ALLOW_ALL) as other,
+        ):
+            task = asyncio.create_task(g.Agent(ScriptedModel([asked]), gate).run("Go.", run_id="r"))
+            await inside.wait()
+            task.cancel()
+            with pytest.raises(g.StoreError, match="away"):
+                await task
+            assert {row.state for row in await gate.store.calls("r")} == {"DISPATCHED"}
             done = await g.Agent(ScriptedModel(["Over."]), other).resume("r")
             assert (done.status, code(done.calls[0])) == ("completed", "EFFECT_UNKNOWN")
 
@@ -372,7 +414,7 @@ def test_what_counts_as_a_no(given: Any, taken: str, state: str, url: str) -> No
             rules.append(
                 {"id": "d", "match": {"tool": "act.look.v1"}, "decision": "deny", "reason": "PROBE_DENIED"}
             )
-        tools = [acting([], act, probe=probe, retry={"max_attempts": 1}, timeout_s=0.4)[0], look]
+        tools = [acting([], act, probe=probe, retry={"max_attempts": 1}, timeout_s=SHORT_S)[0], look]
         async with g.Gateway(tools=tools, store=url, policy=g.Policy.from_rules(rules)) as gate:
             await gate.call("act.do.v1", {}, run_id="r")
             (row,) = [row for row in await gate.store.calls("r") if row.tool == "act.do.v1"]

@@ -25,7 +25,7 @@ def tools(effects: list[str], how: str, risk: str = "write_internal", **more: An
     helps: dict[str, dict[str, Any]] = {"key": {"honours_key": True}, "probe": {"probe": PROBE}}
     given = helps.get(how, {})
 
-    @g.tool(name="act.do.v1", risk=risk, timeout_s=0.5, **given, **more)
+    @g.tool(name="act.do.v1", risk=risk, timeout_s=2, **given, **more)
     async def act(name: str, context: g.CallContext) -> str:
         """Do it."""
         if "dies before" not in effects:

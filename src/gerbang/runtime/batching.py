@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from gerbang.errors import StoreError
 from gerbang.loop.batch import BatchPlan
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.session import RunSession
@@ -65,8 +66,10 @@ class _Batch:
         try:
             while self._tasks:
                 await self._step()
-        except BaseException:
-            await self._cancel()
+        except BaseException as ended:
+            fault = await self._cancel()
+            if fault is not None and not isinstance(ended, StoreError):
+                raise fault from ended  # what has no record must not be said to have ended
             raise
         for index in self._plan.held:
             self._keep(index, _held_result(self._session, self._proposals[index]))
@@ -99,16 +102,17 @@ class _Batch:
         if self._finished is not None:
             self._finished(self._proposals[index], result)
 
-    async def _cancel(self) -> None:
-        """End what runs. A further cancellation changes nothing: every call must have its record first."""
+    async def _cancel(self) -> StoreError | None:
+        """End what runs. A further cancellation changes nothing: every call must have its record first.
+        Returns what kept one of them from having it.
+        """
         for task in self._tasks:
             task.cancel()
         while running := [task for task in self._tasks if not task.done()]:
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait(running)
-        for task in self._tasks:
-            if not task.cancelled():
-                task.exception()
+        faults = [task.exception() for task in self._tasks if not task.cancelled()]
+        return next((fault for fault in faults if isinstance(fault, StoreError)), None)
 
 
 async def _at_hand(result: Result) -> Result:
