@@ -326,3 +326,30 @@ def test_a_dry_decision_is_for_the_person_who_is_named() -> None:
             assert (local.decision, eve.decision) == ("allow", "deny")
 
     run(work())
+
+
+def test_two_gateways_of_one_store_make_a_call_once(url: str) -> None:
+    async def work() -> None:
+        effects = Effects()
+
+        @g.tool(name="notes.save.v1", risk="write_internal")
+        async def save(text: str) -> str:
+            """Save a note."""
+            await asyncio.sleep(0.01)
+            effects(text)
+            return "saved"
+
+        async with g.Gateway([save], policy=ALLOW_ALL, store=url) as one:
+            store = one.store if url == "memory:" else url
+            async with g.Gateway([save], policy=ALLOW_ALL, store=store) as two:
+                calls = [
+                    gate.call("notes.save.v1", {"text": "hi"}, run_id=f"r{number}", key="K")
+                    for number in range(20)
+                    for gate in (one, two)
+                ]
+                results = await asyncio.gather(*calls)
+        assert effects.log == ["hi"]
+        assert {result.value for result in results} == {"saved"}
+        assert [result.replayed for result in results].count(False) == 1
+
+    run(work())

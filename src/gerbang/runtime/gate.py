@@ -64,7 +64,7 @@ class Gate:
         self._resolutions = Resolutions(records, clock)
         self.lost = Lost(self, store, records, approvals, clock, dispatch.blocks)
         self._closing = False
-        self._in_flight = InFlight()
+        self._in_flight = InFlight(store)
         self._standing = Standing(store, self.lost, approvals, records, self._in_flight.owners)
 
     async def call(
