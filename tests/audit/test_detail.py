@@ -81,3 +81,11 @@ def test_a_salt_that_is_none_is_a_change(salt: str) -> None:
     made = detailed(body({"salt": "ab" * 32, "changes": []}), Commitments(bytes.fromhex("ab" * 32)))
     assert detail_is_true(made, None)
     assert not detail_is_true(made.replace(b"ab" * 32, salt.encode()), None)
+
+
+def test_commitments_show_nothing_of_their_salt() -> None:
+    salt = b"a salt that nobody is to see: 32"
+    marks = Commitments(salt)
+    marks.of(b"x")
+    assert "nobody" not in repr([marks])
+    assert "nobody" not in str(marks)

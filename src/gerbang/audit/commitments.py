@@ -8,21 +8,25 @@ it is. Salts have one length, so that one commitment cannot be opened in two way
 import hashlib
 from typing import Any, Final
 
+from msgspec import Struct
+
 SALT_BYTES: Final = 32
 _BLOCK: Final = 64  # bytes that SHA-256 takes at a time
 
 
-class Commitments:
+class Commitments(Struct, gc=False):
     """Makes the commitments of one run. The two inner states of the HMAC are prepared once, for the first."""
 
-    __slots__ = ("_name", "_salt", "_states")
+    salt: bytes
+    _states: tuple[Any, Any] | None = None
+    _name: str = ""
 
-    def __init__(self, salt: bytes) -> None:
-        if len(salt) != SALT_BYTES:
+    def __post_init__(self) -> None:
+        if len(self.salt) != SALT_BYTES:
             raise ValueError(f"a salt has {SALT_BYTES} bytes")
-        self._salt = salt
-        self._states: tuple[Any, Any] | None = None
-        self._name = ""
+
+    def __repr__(self) -> str:
+        return "<Commitments>"  # the salt is nobody's to see
 
     @property
     def name(self) -> str:
@@ -34,7 +38,7 @@ class Commitments:
     def of(self, payload: bytes) -> str:
         """Return the commitment to a payload."""
         if self._states is None:
-            key = int.from_bytes(self._salt.ljust(_BLOCK, b"\0"), "big")
+            key = int.from_bytes(self.salt.ljust(_BLOCK, b"\0"), "big")
             self._states = (
                 hashlib.sha256((key ^ _INNER).to_bytes(_BLOCK, "big")),
                 hashlib.sha256((key ^ _OUTER).to_bytes(_BLOCK, "big")),

@@ -4,6 +4,8 @@ import os
 from itertools import islice
 from typing import TypeVar
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang.adapters.stores.checks import Checks, Nowhere, asks, only_stops, span_of, window
@@ -51,30 +53,30 @@ Row = TypeVar("Row", RunRow, ApprovalRow)
 _DIGEST = 32
 
 
-class _Chain:
+class _Chain(Struct, gc=False):
     """One run's events, column by column: lists cost a third of rows.
 
     Bodies are written and digests made when they are read: nothing that they are made from can change.
     """
 
-    __slots__ = ("_bodies", "by", "digests", "kinds", "run_id", "since")
-
-    def __init__(self, run_id: str) -> None:
-        self.run_id = run_id
-        self.kinds: list[str] = []
-        self._bodies: list[bytes | Said] = []
-        self.digests = bytearray(start(run_id))
-        self.by = self.since = 0
+    run_id: str
+    kinds: list[str] = []
+    bodies: list[bytes | Said] = []
+    digests: bytearray = msgspec.field(default_factory=bytearray)
+    by: int = 0
+    since: int = 0
 
     def append(self, event: NewEvent, writer: int) -> int:
         if self.by != writer:
             self.by, self.since = writer, len(self.kinds)
         self.kinds.append(event.kind)
-        self._bodies.append(event.said)
+        self.bodies.append(event.said)
         return len(self.kinds)
 
     def row(self, index: int) -> EventRow:
         digests = self.digests
+        if not digests:
+            digests += start(self.run_id)
         while len(digests) < (index + 2) * _DIGEST:
             done = len(digests) // _DIGEST - 1
             digests += extend(bytes(digests[-_DIGEST:]), self.kinds[done], self._body(done))
@@ -82,14 +84,14 @@ class _Chain:
         return EventRow(self.run_id, index + 1, self.kinds[index], self._body(index), digest)
 
     def _body(self, index: int) -> bytes:
-        said = self._bodies[index]
+        said = self.bodies[index]
         if isinstance(said, Said):
-            said = self._bodies[index] = said.written()
+            said = self.bodies[index] = said.written()
         return said
 
     def erase(self) -> None:
         """Take the details away, and the salt with which bodies would be written."""
-        self._bodies[:] = [core(self._body(index)) for index in range(len(self._bodies))]
+        self.bodies[:] = [core(self._body(index)) for index in range(len(self.bodies))]
 
 
 class MemoryStore(Switches):
