@@ -95,7 +95,8 @@ def test_the_beginning_of_a_large_result_is_what_the_model_sees() -> None:
 def test_a_word_of_the_users_in_the_same_object_binds_nothing() -> None:
     assert outside().of(EVIL).provenance == "equal"
     known = outside()
-    known.hear("books.find.v1", "external", {"number": "INV-77", "iban": "DE89 3704 0044"})
+    known.say("It is INV-2277.")
+    known.hear("books.find.v1", "external", {"number": "INV-2277", "iban": "DE89 3704 0044"})
     assert known.of("DE89 3704 0044").provenance == "bound"
 
 

@@ -3,13 +3,17 @@
 A comparison of values, not a proof of flow: a model may always rephrase. What cannot be explained is said
 to be so, and policy decides what that means. Linear in the sizes; texts and results are bounded.
 
+Whoever writes a text from outside may guess what a user says, or what is on record: small numbers, dates,
+single words. What can be guessed is the user's, or trusted, only as long as no text from outside says it too,
+and it binds nothing.
+
 A tool of the inside is no laundry: what a call was given is not explained by its own result, nor by what
 reads it back later in the run, and what is computed is as good as what it was computed from.
 """
 
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -27,6 +31,10 @@ _PIECE: Final = 12  # so many letters and digits in a row are no coincidence
 _ALIKE: Final = 8  # letters and digits that make two writings of one value
 _PIECES: Final = 32  # so many of them are looked for
 _CORES: Final = 20
+_BINDING: Final = 200  # objects in a result; one with more may just try all numbers
+_DIGITS: Final = 4  # in a name that binds, such as an order's
+_NUMBER: Final = 6  # digits of a number that nobody guesses, zeros at its ends apart
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?([t ].*)?|[0-9]{1,4}[./][0-9]{1,2}[./][0-9]{1,4}")
 _PLACES: Final = 100  # of one value in one text: more are not looked at
 _NOT_WORD: Final = re.compile(r"[\W_]+")
 _APART: Final = frozenset(" \t\r\n\v\f\u00a0\"'`()[]{}<>|\u201c\u201d\u2018\u2019\u00ab\u00bb")
@@ -142,16 +150,32 @@ class Provenance:
         return _stands_in(leaf.lower(), self._said)
 
     def _leaf(self, leaf: str) -> Source:
-        if self._named(leaf):
-            return Source("user")
         folded = leaf.casefold()
-        plain = _plain(folded)
+        named, plain = self._named(leaf), _plain(folded)
+        if can_be_guessed(folded):
+            told = self._best(self._told, folded, plain)
+            if told is not None:
+                return told
+        if named:
+            return Source("user")
+        return self._best(self._within, folded, plain) or _UNEXPLAINED
+
+    def _best(self, look: Callable[["_Heard", str, str], str | None], leaf: str, plain: str) -> Source | None:
+        """Return the best that results say of a value, by that way of looking at them."""
         best: Source | None = None
         for heard in self._heard:
-            how = self._within(heard, folded, plain)
+            how = look(heard, leaf, plain)
             if how is not None and (best is None or ORDER.index(how) < ORDER.index(best.provenance)):
                 best = Source(how, (heard.tool,), heard.trust)
-        return best or _UNEXPLAINED
+        return best
+
+    def _told(self, heard: _Heard, leaf: str, plain: str) -> str | None:
+        """Tell how a text from outside says a value as a whole."""
+        if heard.trust != "external":
+            return None
+        if leaf in heard.leaves:
+            return self._within(heard, leaf, plain)
+        return "contained" if _stands_in(leaf, heard.text) else None
 
     def _within(self, heard: _Heard, leaf: str, plain: str) -> str | None:
         if heard.trust != "external":
@@ -183,9 +207,10 @@ class Provenance:
     def _bound(self, heard: _Heard, leaf: str) -> bool:
         """Tell whether the value stands in one object with something that the user has named.
 
-        That is a number or an address: words that the user has used stand in any letter, or are put there.
+        That is an address, or a name or number that nobody guesses: words that the user has used stand in
+        any letter, or are put there, and so do small numbers and dates.
         """
-        return any(
+        return len(heard.objects) <= _BINDING and any(
             leaf in leaves and any(other != leaf and _tells_apart(other, self._said) for other in leaves)
             for leaves in heard.objects
         )
@@ -235,10 +260,14 @@ def _leaves(
         elif isinstance(item, bool) or item is None:
             continue
         elif isinstance(item, int | float):
-            found.append(str(item))
+            found.append(_number(item))
         elif isinstance(item, Mapping):
             own = [one for one in item.values() if isinstance(one, str | int | float)]
-            folded = [str(one)[:_TEXT_CHARS].strip().casefold() for one in own if not isinstance(one, bool)]
+            folded = [
+                (one[:_TEXT_CHARS].strip().casefold() if isinstance(one, str) else _number(one))
+                for one in own
+                if not isinstance(one, bool)
+            ]
             objects.append(frozenset(folded))
             for name, below in reversed(tuple(item.items())):
                 stack.append(below)
@@ -287,8 +316,28 @@ def _parts(mark: str, edge: str, path: bool, *, stop: bool, beyond: str = "") ->
 
 
 def _tells_apart(leaf: str, said: str) -> bool:
-    particular = "@" in leaf or any(letter.isdigit() for letter in leaf)
-    return particular and len(leaf) >= _SHORT and _stands_in(leaf, said)
+    """Tell whether the user has named just this, and nobody could have put it there by trying."""
+    if can_be_guessed(leaf):
+        return False
+    digits = sum(letter.isdigit() for letter in leaf)
+    return ("@" in leaf or digits >= _DIGITS) and _stands_in(leaf, said)
+
+
+def can_be_guessed(leaf: str) -> bool:
+    """Tell whether a value is so short or so common that it stands in two texts by chance, or by trying: a
+    word, a number of few digits, a date.
+    """
+    plain = _plain(leaf)
+    if len(plain) <= _SHORT or leaf.isalpha() or _DATE.fullmatch(leaf):
+        return True
+    return plain.isdigit() and len(plain.strip("0")) < _NUMBER
+
+
+def _number(value: float) -> str:
+    """Return a number as it is written; JSON knows no difference between 5 and 5.0."""
+    if type(value) is float and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
 
 
 def _plain(text: str) -> str:
