@@ -71,7 +71,9 @@ class Hearing:
         prompt = f"{row.prompt}\n{words}"[-_KEPT_CHARS:] if row.prompt else words
         said = RunSaid(run_id, who.user, who.tenant, len(text), now)
         batch = Batch(
-            runs=[replace(row, prompt=prompt, updated_at=now)], events=[event("run.said", run_id, said)]
+            runs=[replace(row, prompt=prompt, updated_at=now)],
+            events=[event("run.said", run_id, said)],
+            writer=memory.writer,
         )
         await write(self.store, batch)
         memory.known.say(words)
