@@ -406,3 +406,25 @@ def test_a_foreign_model_that_breaks_is_a_model_error() -> None:
             assert row.state == "model_error"
 
     run(work())
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "risk_class"),
+    [
+        ("docs.read.v1", {}, "read_internal"),
+        ("docs.read.v1", '{"name": ', "read_internal"),
+        ("docs__read__v1", {"name": 7}, "read_internal"),
+        ("rm_rf", {}, ""),
+    ],
+)
+def test_the_record_of_a_call_that_does_not_fit_has_its_class(
+    tool: str, arguments: Any, risk_class: str, url: str
+) -> None:
+    async def work() -> None:
+        async with g.Gateway(toolbox(Effects()), store=url) as gate:
+            result = await gate.call(tool, arguments, run_id="r")
+            (body,) = await bodies(gate.store, "r")
+            assert body.get("risk_class", "") == risk_class
+            assert body["tool_name"] == result.tool
+
+    run(work())

@@ -72,6 +72,9 @@ def refusal(
         "finished_at": at,
         "policy_decision": "denied_by_policy" if error.error_type == "policy_denied" else "refused",
     }
+    entry = session.catalogue.find(proposal.name) if call is None else None
+    if entry is not None:  # what was asked for does not fit its contract; whose it is stands all the same
+        facts["risk_class"] = str(entry.contract.risk)
     if call is not None:
         facts |= {
             "risk_class": str(call.contract.risk),
