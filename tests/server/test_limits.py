@@ -105,7 +105,7 @@ def test_what_is_no_http_is_refused(plain: Server, data: bytes) -> None:
         ("GET", "/v1/runs/" + "x" * 600, 404),
         ("GET", "/v1/runs/..%2f..%2fetc", 404),
         ("GET", "/docs/..%2fcalls.py", 404),
-        ("GET", "/ws", 404),
+        ("GET", "/ws", 426),
         ("PUT", "/v1/calls", 405),
         ("TRACE", "/v1/calls", 405),
         ("PROPFIND", "/v1/calls", 405),

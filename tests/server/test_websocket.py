@@ -195,6 +195,12 @@ def test_more_is_told_when_it_is_asked_for() -> None:
             await say(ws, PARIS)
             result = next(item for item in await until_end(ws) if item["type"] == "tool_result")
             assert (result["name"], result["status"]) == ("weather.get_current.v1", "ok")
+            async with socket(server, "?events=al&audio=mp3&theirs=1") as other:
+                told = [await other.receive_json() for _ in range(2)]
+                assert [one["code"] for one in told] == ["BAD_QUERY"] * 2
+                assert ["'all'" in told[0]["message"], "'wav'" in told[1]["message"]] == [True, True]
+                await say(other, "hello")
+                assert text_of(await until_end(other)) == "Hello there."
 
     asyncio.run(main())
 
@@ -266,6 +272,16 @@ def test_pages_of_other_sites_get_no_socket(plain: Server, headers: dict[str, st
             async with socket(plain, headers=headers):
                 pass
         assert caught.value.status == status
+
+    asyncio.run(main())
+    assert "handshake" not in plain.log()  # it is no fault of the server that somebody is refused
+
+
+def test_what_is_no_websocket_is_told_so(plain: Server) -> None:
+    async def main() -> None:
+        async with client(plain) as http:
+            status, problem = await http.get("/ws")
+            assert (status, problem["error"]["error_code"]) == (426, "WEBSOCKET")
 
     asyncio.run(main())
 

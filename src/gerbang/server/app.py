@@ -126,6 +126,8 @@ class Application:
         scope[CALLER] = await self._guard.known(dict(scope["headers"]))
         handles = any(route.matches(scope)[0].value for route in self._further.routes)
         if not handles:
+            if any(route.matches({**scope, "type": "websocket"})[0].value for route in self._further.routes):
+                raise _upgrade()
             raise problems.not_found("such page")
         await self._further(scope, self._guard.bounded(receive), send)
 
@@ -199,6 +201,14 @@ class _Answering:
 
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+def _upgrade() -> Problem:
+    found = problem(
+        426, "validation_error", "WEBSOCKET", "This address is a WebSocket.", "Connect with such a client."
+    )
+    found.headers = (("upgrade", "websocket"), ("connection", "upgrade"))
+    return found
 
 
 def _wrong_method(method: str, methods: dict[str, Operation]) -> Problem:

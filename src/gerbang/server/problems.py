@@ -49,6 +49,7 @@ _TITLES: Final = {
     415: "Wrong media type",
     421: "Wrong host",
     422: "Cannot be processed",
+    426: "Upgrade needed",
     429: "Too many requests",
     500: "Internal error",
     501: "Not built",

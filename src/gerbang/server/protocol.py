@@ -204,6 +204,8 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         if message["type"] == "websocket.close":
             self.writable.set()
         await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body"):
+            self.handshake_complete = True  # refused as it should be: else uvicorn logs a fault of ours
 
 
 class _Patience:

@@ -31,6 +31,7 @@ from gerbang.values import Message
 _LOG: Final = logging.getLogger("gerbang.server")
 _ENCODER: Final = msgspec.json.Encoder()
 _ALWAYS: Final = frozenset({"tool_call", "assistant_delta", "assistant_end", "error", "approval_needed"})
+_QUERY: Final = {"events": "all", "audio": "wav"}
 _MAX_CONVERSATIONS: Final = 64
 _MAX_HISTORY: Final = 200
 TOO_SLOW: Final = 1013
@@ -90,8 +91,9 @@ class Connection:
         self._conversations: dict[str | None, _Conversation] = {}
         self._own: dict[str, LiveRun] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._all = socket.query_params.get("events") == "all"
-        self._audio = socket.query_params.get("audio") == "wav"
+        asked = {name: socket.query_params.get(name) for name in _QUERY}
+        self._all, self._audio = asked["events"] == "all", asked["audio"] == "wav"
+        self._unknown = [name for name, value in asked.items() if value not in (None, _QUERY[name])]
         self._sending = asyncio.Lock()
         self._turns = 0
         self._closing = False
@@ -100,6 +102,8 @@ class Connection:
         """Take messages until the client leaves. Runs that it started go on: it may come back."""
         stopping = self._spawn(self._say_goodbye())
         try:
+            for name in self._unknown:
+                await self._error("BAD_QUERY", f"The query's {name} can only be {_QUERY[name]!r}.")
             while True:
                 message = await self._socket.receive()
                 if message["type"] == "websocket.disconnect":
