@@ -194,7 +194,7 @@ class Campaign:
         await self.run(scenario, kills)
 
 
-async def ended(process: Any, seconds: float = 60.0) -> int | None:
+async def ended(process: Any, seconds: float = 180.0) -> int | None:
     """Return the code that a life ended with, None when it goes on for so long.
 
     Waited for in the event loop, like all that reads a code: starting a life reads those of the others, and

@@ -23,7 +23,8 @@ from gerbang.values.record import RunState
 from .points import KillingStore, KillingTool, Line, Points, watch_looks, watch_loop, watched_person
 from .scenarios import ALL, CANCEL, FAULT, Scenario
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
+"""For a run that goes on for ever; on a machine that has much else to do a good one may take a minute."""
 PAGE = g.ClientTool(
     "show_page", "Show a page.", {"type": "object", "properties": {"page": {"type": "string"}}}
 )
@@ -185,7 +186,7 @@ async def _driven(
     profile = "voice" if scenario.voice else "gateway"
     agent = g.Agent(model, gate, profile=profile, max_steps=1 if scenario.voice else scenario.steps)
     client = g.Client((PAGE,)) if scenario.client else None
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(PATIENCE_S) as patience:
         while True:
             row = await gate.store.run(order.run_id)
             if row is not None and row.state not in (RunState.RUNNING, RunState.PENDING_APPROVAL):
@@ -202,7 +203,8 @@ async def _driven(
             try:
                 await work
             except asyncio.CancelledError:
-                continue
+                if patience.expired():
+                    raise
             except g.UsageError as error:
                 if "driven by another" not in str(error) and "nothing to go on" not in str(error):
                     raise
