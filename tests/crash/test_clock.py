@@ -10,6 +10,43 @@ from gerbang.testing import ManualClock, ScriptedModel
 from tests.runtime.street import ALLOW_ALL, bodies, run
 
 
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_machine_that_slept(tmp_path: Path, taken: bool) -> None:
+    """Its monotonic clock stood still meanwhile, so its lease looks good. The last look asks the store."""
+    began, awake = asyncio.Event(), asyncio.Event()
+    effects: list[str] = []
+
+    @g.tool(name="slow.v1", risk="write_internal", timeout_s=600)
+    async def slow(context: g.CallContext) -> str:
+        """Take its time before it sends anything."""
+        began.set()
+        await awake.wait()
+        await context.confirm()
+        effects.append("slow")
+        return "done"
+
+    async def work() -> None:
+        address, clock = f"sqlite:{tmp_path / 's.db'}", ManualClock()
+        async with (
+            g.Gateway(tools=[slow], store=address, policy=ALLOW_ALL, clock=clock) as one,
+            g.Gateway(tools=[slow], store=address, policy=ALLOW_ALL, clock=clock) as two,
+        ):
+            agent = g.Agent(ScriptedModel([[("slow.v1", {})], "Over."]), one)
+            driving = asyncio.create_task(agent.run("Go.", run_id="run_1"))
+            await began.wait()
+            clock.set_back(-60)
+            if taken:
+                done = await g.Agent(ScriptedModel(["Over."]), two).resume("run_1")
+                assert done.status == "completed"
+            awake.set()
+            assert (await driving).status == ("cancelled" if taken else "completed")
+            (row,) = await two.store.calls("run_1")
+            assert row.state == ("RESOLVED_FAILED" if taken else "SUCCEEDED")
+
+    run(work())
+    assert effects == ([] if taken else ["slow"])
+
+
 @pytest.mark.parametrize("back_s", [0.0, 3600.0])
 @pytest.mark.parametrize(
     ("fails", "state", "status"),

@@ -45,10 +45,10 @@ class Clearance:
         stops = self._admission.stops
         if stops.on and stops.of(self._stops):
             return "KILL_SWITCH"
-        now = self._clock.monotonic()
-        if now >= self._over or self._clock.now() >= self._over_at:
+        now, at, session = self._clock.monotonic(), self._clock.now(), self._session
+        if now >= self._over or at >= self._over_at:
             return "DEADLINE"
-        return "" if now < self._session.lease_until else "RUN_TAKEN_OVER"
+        return "" if now < session.lease_until and at < session.lease_until_at else "RUN_TAKEN_OVER"
 
     async def ask(self) -> str:
         """Return the same, having asked the store for more of a lease that has run out unseen."""

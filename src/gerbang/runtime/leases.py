@@ -79,10 +79,18 @@ class Leases:
     def adopt(self, session: RunSession, lease: Lease, asked: float) -> None:
         """Keep a lease that was asked for at the monotonic time `asked`."""
         session.lease = (lease.run_id, lease.fence)
-        session.lease_until = asked + self._ttl_s - self._margin_s
+        self._count(session, asked)
         session.renew = partial(self._renewed, session)
         self._held[lease.run_id] = (lease, session)
         self._ring()
+
+    def _count(self, session: RunSession, asked: float) -> None:
+        """Note until when nothing stands against sending. While a machine sleeps its monotonic clock stands
+        still: the wall clock, which knows of that, counts as well.
+        """
+        left = self._ttl_s - self._margin_s
+        session.lease_until = asked + left
+        session.lease_until_at = self._clock.now() - (self._clock.monotonic() - asked) + left
 
     async def _renewed(self, session: RunSession) -> bool:
         """Extend a lease that came to its end unseen: the process was paused, or the machine too busy.
@@ -144,7 +152,7 @@ class Leases:
                 session.lease_until = float("-inf")
                 del self._held[run_id]
             else:
-                session.lease_until = asked + self._ttl_s - self._margin_s
+                self._count(session, asked)
                 self._held[run_id] = (renewed, session)
         self._ring()
 

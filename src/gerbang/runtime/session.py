@@ -134,7 +134,8 @@ class RunSession:
     `roles` and `scopes` are the actor's, sorted for the record; `stop` is the tenant's kill switch, `switch`
     the one that ends the run, `stopping` tells that it was seen to be on. `lease` is the run and the fencing
     number under which it is driven (None: nobody else could), `lease_until` the monotonic time from which on
-    nothing may be sent under it, `renew` what asks the store for more of it.
+    nothing may be sent under it and `lease_until_at` the same by the wall clock, `renew` what asks the store
+    for more of it.
     `out_of_time` tells, while the run is being cancelled, whether that is because its time is up.
     `closed` are the calls of the answer that had their record, and no row, before a crash: an error code
     each, none for a stored result that was given again. `standing` are the rows of its calls that had no end
@@ -154,6 +155,7 @@ class RunSession:
         "lang",
         "lease",
         "lease_until",
+        "lease_until_at",
         "memory",
         "nameless",
         "out_of_time",
@@ -206,6 +208,7 @@ class RunSession:
         self.stopping = False
         self.lease: tuple[str, int] | None = None
         self.lease_until = float("inf")
+        self.lease_until_at = float("inf")
         self.renew: Callable[[], Awaitable[bool]] | None = None
         self.closed: dict[str, str] = {}
         self.standing: dict[str, CallRow] | None = {}
