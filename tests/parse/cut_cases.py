@@ -123,4 +123,18 @@ TOKENS: list[Case] = [
     ("granite", "a<response>Hi</response>", "Hi", [], {"r": "a", "o": OPEN}),
 ]
 
-CUTS = [*TOKENS, *CUT_VALUES, *HALF_MARKS, *TWICE, *LEFT_OVER, *DRAFTS]
+EXAMPLE = f"<tool_call>{PJ}</tool_call>"
+FENCES: list[Case] = [
+    ("hermes", f"Ex:\n~~~xml\n{EXAMPLE}\n~~~\nNow {EXAMPLE}", f"Ex:\n~~~xml\n{EXAMPLE}\n~~~\nNow ", [P], {}),
+    ("hermes", f"a ~~~ b {EXAMPLE}", "a ~~~ b ", [P], {}),
+    ("hermes", f"```xml\n~~~\n{EXAMPLE}\n```\nok", f"```xml\n~~~\n{EXAMPLE}\n```\nok", [], {}),
+    ("hermes", f"~~~xml\n```\n{EXAMPLE}\n~~~\nok", f"~~~xml\n```\n{EXAMPLE}\n~~~\nok", [], {}),
+    ("hermes", f"~~~~\n~~~\n{EXAMPLE}\n~~~~\n{EXAMPLE}", f"~~~~\n~~~\n{EXAMPLE}\n~~~~\n", [P], {}),
+    ("hermes", f"```xml\n{EXAMPLE}\n``` more\n{EXAMPLE}\n```\nok", f"```xml\n{EXAMPLE}\n``` more\n{EXAMPLE}\n```\nok", [], {}),
+    ("hermes", f"Some long words\nin lines\n~~~\n{EXAMPLE}", f"Some long words\nin lines\n~~~\n{EXAMPLE}", [], {}),
+    ("hermes", f"<think>x\n~~~\n{EXAMPLE}\n~~~\n{EXAMPLE}", "", [P], {"r": f"x\n~~~\n{EXAMPLE}\n~~~\n"}),
+    ("qwen3_coder", "~~~\n<tool_call>\n<function=ping>\n</function>\n</tool_call>\n~~~", "~~~\n<tool_call>\n<function=ping>\n</function>\n</tool_call>\n~~~", [], {}),
+    ("claude_xml", '~~~xml\n<invoke name="ping">\n</invoke>\n~~~\n', '~~~xml\n<invoke name="ping">\n</invoke>\n~~~\n', [], {}),
+]
+
+CUTS = [*TOKENS, *FENCES, *CUT_VALUES, *HALF_MARKS, *TWICE, *LEFT_OVER, *DRAFTS]

@@ -11,7 +11,7 @@ import pytest
 
 from gerbang.parse import blocks, dialects, harmony, react, recipients
 from gerbang.parse.layout import Elements, Entry, JsonTags, NamedJson, Notation, PairTags, Python, XmlTags
-from gerbang.parse.plan import FENCE, Meaning, closes_of, plan_of
+from gerbang.parse.plan import FENCE, TILDES, Meaning, closes_of, plan_of
 from tests.parse.own_cases import CASES
 from tests.parse.reading import read
 
@@ -111,16 +111,15 @@ def test_every_mark_does_what_the_table_says(dialect: str) -> None:
             assert both(f"a{mark}b", dialect).content == f"a{mark}b", mark
             covered.add(mark)
     first = next(iter(entries(dialect)), None)
-    if first is not None:
-        text = f"{FENCE}\n{first.mark}{body(first)}\n{FENCE}\n"
+    for fence in (FENCE, TILDES):
+        example = (
+            "x" if first is None else f"{first.mark}{body(first)}"
+        )  # of no account where it is the format
+        text = f"{fence}py\n{example}\n{fence}\n"
         result = both(text, dialect)
         assert result.calls == [], text
         assert result.content == text
-        covered.add(FENCE)
-    else:  # the fence is the format, or of no account
-        text = f"{FENCE}py\nx\n{FENCE}"
-        assert both(text, dialect).content == text
-        covered.add(FENCE)
+        covered.add(fence)
     assert set(plan.meanings) - covered == set()
 
 

@@ -27,7 +27,7 @@ TRICKY: list[Case] = [
     ('hermes', '<think>hm <tool_call>{"name": "sum", "arguments": {"a": 1, "b": 2}}</tool_call>', '', [('sum', {'a': 1, 'b': 2})], {'r': 'hm '}),
     ('hermes', '<think>hm <tool_call>{"name": "sum", "arguments": {"a": 1, "b": 2}}</tool_call>', '', [], {'r': 'hm <tool_call>{"name": "sum", "arguments": {"a": 1, "b": 2}}</tool_call>', 'f': ['CALL_TRUNCATED'], 'o': {'truncated': True}}),
     ('hermes', '</think>\n\n<tool_call>{"name": "sum", "arguments": {"a": 1, "b": 2}}</tool_call>', '\n\n', [('sum', {'a': 1, 'b': 2})], {}),
-    ('hermes', '~~~\n<tool_call>{"name": "sum", "arguments": {"a": 1, "b": 2}}</tool_call>\n~~~', '~~~\n\n~~~', [('sum', {'a': 1, 'b': 2})], {}),
+    ('hermes', '~~~\n<tool_call>{"name": "sum", "arguments": {"a": 1, "b": 2}}</tool_call>\n~~~', '~~~\n<tool_call>{"name": "sum", "arguments": {"a": 1, "b": 2}}</tool_call>\n~~~', [], {}),
     ('hermes', '```json\n<tool_call>{"name": "sum", "arguments": {"a": 1, "b": 2}}</tool_call>\n```\nSo.', '```json\n<tool_call>{"name": "sum", "arguments": {"a": 1, "b": 2}}</tool_call>\n```\nSo.', [], {}),
     ('hermes', '<tool_call><tool_call>{"name": "sum", "arguments": {"a": 1, "b": 2}}</tool_call></tool_call>', '', [('sum', {'a': 1, 'b': 2})], {}),
     ('hermes', '<tool_call>{"name": "sum", "arguments": {"a": 1, "b": 2}},{"name": "ping", "arguments": {}}</tool_call>', '', [('sum', {'a': 1, 'b': 2}), ('ping', {})], {}),

@@ -12,7 +12,7 @@ from gerbang.parse.dialects import TABLE
 from gerbang.parse.layout import Elements, Entry, JsonTags, NamedJson, Notation, PairTags, Python, XmlTags
 from gerbang.parse.marks import Marks
 
-FENCE: Final = "```"
+FENCE, TILDES = "```", "~~~"
 _AT_END: Final = frozenset({"</s>"})
 _QWEN_CALL: Final = "<tool_call>"
 
@@ -83,10 +83,11 @@ def plan_of(dialect: str) -> Plan:
     meanings |= dict.fromkeys(entries, Meaning.CALL)
     if row.header is not None:
         meanings[row.header[0]] = Meaning.HEADER
-    meanings[FENCE] = Meaning.FENCE
+    meanings |= dict.fromkeys((FENCE, TILDES), Meaning.FENCE)
     ends_thinking = (*closes.values(), "</think>", *(row.header or ())[1:])
     thinking = {
-        close: Marks((close, *row.answers, *entries, FENCE), line=_line(row)) for close in ends_thinking
+        close: Marks((close, *row.answers, *entries, FENCE, TILDES), line=_line(row))
+        for close in ends_thinking
     }
     ends = [mark for mark, meaning in meanings.items() if meaning in (Meaning.CLOSE, Meaning.CALL)]
     return Plan(

@@ -15,7 +15,7 @@ from gerbang.parse import (
     family_xml,
 )
 from gerbang.parse.block import take_ends
-from gerbang.parse.caps import MAX_HELD
+from gerbang.parse.caps import MAX_BLANK, MAX_HELD
 from gerbang.parse.headers import header
 from gerbang.parse.layout import Elements, Entry, JsonTags, NamedJson, Notation, PairTags, Python, XmlTags
 from gerbang.parse.plan import FENCE, Meaning, Plan
@@ -33,10 +33,11 @@ _FAMILIES: Final[dict[type, Family]] = {
     Python: family_python.read,
     Notation: family_notation.read,
 }
-_TICKS: Final = re.compile(r"`{3,}|\n")
-_TICK_TAIL: Final = re.compile(r"`{1,2}\Z")
+_RUNS: Final = {char: re.compile(rf"{char}{{3,}}|\n") for char in "`~"}
+_HALF_RUNS: Final = {char: re.compile(rf"{char}{{1,2}}\Z") for char in "`~"}
+_SPACES: Final = re.compile(r"[ \t]*")
 _TOKEN: Final = re.compile(r"[|｜]>|<\|\w+>|\]<\]\w+\[>\[|<｜\w+｜")
-_FENCE_STOPS: Final = frozenset("`\n")
+_FENCE_STOPS: Final = {char: frozenset(char + "\n") for char in "`~"}
 
 
 def read(reader: Reader, plan: Plan, close: str | None) -> Machine:
@@ -56,10 +57,10 @@ def read(reader: Reader, plan: Plan, close: str | None) -> Machine:
             yield from bare.read(reader, plan)
             continue
         meaning = plan.meanings[mark]
-        if meaning is Meaning.FENCE:
-            yield from _fence(reader, plan)
-            continue
         before = reader.buf[reader.pos - 1]
+        if meaning is Meaning.FENCE and (mark == FENCE or before == "\n"):
+            yield from _fence(reader, plan, mark[0])
+            continue
         reader.pos += len(mark)
         if meaning is Meaning.CALL and before == "`":
             reader.content(mark)  # quoted in a sentence, so an example
@@ -195,23 +196,24 @@ def _choose(reader: Reader, entries: tuple[Entry, ...], mark: str) -> Any:
     return found
 
 
-def _fence(reader: Reader, plan: Plan) -> Machine:
+def _fence(reader: Reader, plan: Plan, char: str) -> Machine:
     """Show a Markdown fence with all that is in it; in some dialects it may hold calls."""
     reader.begin(0)
-    ticks = yield from _ticks(reader)
-    if plan.dialect.bare is not None and plan.dialect.bare.fence:
-        taken = yield from bare.fenced(reader, plan, ticks)
+    size = yield from _run(reader, char)
+    rules = plan.dialect.bare
+    if char == "`" and rules is not None and rules.fence:
+        taken = yield from bare.fenced(reader, plan, size)
         if taken:
             return
     else:
-        reader.content("`" * ticks)
-    same_line = reader.fence == 0
+        reader.content(char * size)
+    same_line = reader.fence == 0 and char == "`"
+    fresh = reader.fence != 0  # only white space so far on this line
     reader.fence = 0
-    fresh = not same_line  # only white space so far on this line
     while True:
         buf, pos = reader.buf, reader.pos
-        match = _TICKS.search(buf, pos)
-        tail = None if match or reader.ended else _TICK_TAIL.search(buf, pos)
+        match = _RUNS[char].search(buf, pos)
+        tail = None if match or reader.ended else _HALF_RUNS[char].search(buf, pos)
         end = match.start() if match else tail.start() if tail else len(buf)
         fresh = fresh and not buf[pos:end].strip()
         reader.content(buf[pos:end])
@@ -220,32 +222,42 @@ def _fence(reader: Reader, plan: Plan) -> Machine:
             if reader.ended:
                 return
             if not fresh:
-                reader.rest(_FENCE_STOPS)
+                reader.rest(_FENCE_STOPS[char])
             yield
         elif match.group() == "\n":
             same_line, fresh = False, True
             reader.content("\n")
             reader.pos += 1
         else:
-            run = yield from _ticks(reader)
-            reader.content("`" * run)
-            if run >= ticks and (same_line or fresh):
+            run = yield from _run(reader, char)
+            reader.content(char * run)
+            if run >= size and (same_line or (fresh and not (yield from _word_follows(reader)))):
                 return
             fresh = False
 
 
-def _ticks(reader: Reader) -> Any:
-    """Take a run of back ticks and return its length."""
+def _run(reader: Reader, char: str) -> Any:
+    """Take a run of back ticks or tildes and return its length."""
     count = 0
     while True:
         buf, pos = reader.buf, reader.pos
         end = pos
-        while end < len(buf) and buf[end] == "`":
+        while end < len(buf) and buf[end] == char:
             end += 1
         count += end - pos
         reader.pos = end
         if end < len(buf) or reader.ended or count > MAX_HELD:
             return count
+        yield
+
+
+def _word_follows(reader: Reader) -> Any:
+    """Tell whether a word stands behind a fence on its line: then it is none that closes."""
+    while True:
+        match = _SPACES.match(reader.buf, reader.pos)
+        at = match.end() if match else reader.pos
+        if at < len(reader.buf) or reader.ended or at - reader.pos > MAX_BLANK:
+            return reader.buf[at : at + 1].isalnum()
         yield
 
 

@@ -131,7 +131,7 @@ class Reader:
         delta = yield []
         try:
             while True:
-                passed = 0
+                passed, before = 0, "x"
                 plain = self._plain
                 if plain is not None and self._where >= 0:
                     known, look, keep = plain.known.get, plain.look, self._chunks.append
@@ -153,10 +153,10 @@ class Reader:
                             break
                         if held is not None:
                             held(delta)
-                        delta = yield [event] if held is None else []
+                        before, delta = delta, (yield [event] if held is None else [])
                     else:
                         passed = _RUN
-                delta = yield self._wake(delta, passed)
+                delta = yield self._wake(delta, passed, before[-1])
         finally:
             self._over()
 
@@ -164,8 +164,8 @@ class Reader:
         """No more deltas are taken."""
         self._send = _finished
 
-    def _wake(self, delta: str, passed: int) -> list[Event]:
-        """Let the machine read on. `passed` deltas went by while it slept."""
+    def _wake(self, delta: str, passed: int, before: str) -> list[Event]:
+        """Let the machine read on. `passed` deltas went by while it slept, the last one ends in `before`."""
         machine = self._machine
         if machine is None:
             return _finished(delta)
@@ -173,9 +173,9 @@ class Reader:
             self._tape.append(self.buf[self._tape_at : self.pos])
             self._tape_at = 1
         self._plain = None
-        if passed:  # plain text went by, so the character before is no line break
+        if passed:
             self._went_by(passed)
-            self.buf, self.pos = "x", 1
+            self.buf, self.pos = before, 1
         pos = self.pos
         self.buf = self.buf[pos - 1 :] + delta
         self.pos = 1

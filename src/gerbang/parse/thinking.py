@@ -9,7 +9,7 @@ from typing import Final
 from gerbang.parse import bare
 from gerbang.parse.caps import MAX_HELD
 from gerbang.parse.marks import Marks
-from gerbang.parse.plan import FENCE, Plan
+from gerbang.parse.plan import FENCE, TILDES, Plan
 from gerbang.parse.reader import Machine, Reader
 from gerbang.parse.scan import indent
 
@@ -29,7 +29,7 @@ def think(reader: Reader, plan: Plan, close: str, *, prefilled: bool = False) ->
     if prefilled:
         yield from _skip_opening(reader, plan)
     stops = marks.stops | ({"\n"} if plan.line else frozenset())
-    example = False
+    example = ""  # the fence that is open
     while True:
         buf, pos = reader.buf, reader.pos
         line = plan.line.match(buf, pos - 1) if plan.line and buf[pos - 1] == "\n" else None
@@ -60,7 +60,8 @@ def think(reader: Reader, plan: Plan, close: str, *, prefilled: bool = False) ->
         if not example and buf[end - 1] != "`" and (yield from _drafts(reader, plan, mark)):
             yield from _draft(reader, plan, close)
             return
-        example = example != (mark == FENCE)
+        if mark in (FENCE, TILDES) and example in ("", mark) and (mark == FENCE or buf[end - 1] == "\n"):
+            example = "" if example else mark
         size = len(mark) or 1
         reader.content(reader.buf[reader.pos : reader.pos + size])
         reader.pos += size
@@ -71,6 +72,8 @@ def _drafts(reader: Reader, plan: Plan, mark: str) -> Generator[None, None, bool
     if mark == FENCE:
         fence = plan.dialect.bare is not None and plan.dialect.bare.fence
         return fence and bool((yield from bare.fence_may_be_call(reader)))
+    if mark == TILDES:
+        return False
     return mark != "" or bool((yield from bare.may_be_call(reader)))
 
 
