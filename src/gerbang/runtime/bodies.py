@@ -1,5 +1,6 @@
 """Bodies of audit events: what is said of a run and its calls, redacted, in the record's own names."""
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -172,6 +173,7 @@ class RunFinished(Struct, frozen=True, gc=False):
     at: float
 
 
+@lru_cache(maxsize=1024)
 def step_name(step: StepId) -> str:
     """Return the step's name in records: `step_007` for 7."""
     return f"step_{step:03d}" if isinstance(step, int) else step

@@ -127,20 +127,22 @@ def dispatched_row(
 ) -> CallRow:
     """Return the row of a call that is about to run."""
     call, proposal = ticket.call, ticket.call.proposal
-    return CallRow(
-        key=ticket.key,
-        run_id=session.run_id,
-        step_id=step_name(proposal.step_id),
-        ordinal=proposal.ordinal,
-        call_id=proposal.call_id,
-        tool=call.contract.name,
-        state=DISPATCHED,
-        fingerprint=ticket.fingerprint,
-        arguments=call.canonical,
-        attempt=attempt,
-        approval_id=approval_id,
-        updated_at=at,
-        policy_input=b"" if ticket.seen is None else basis(session, ticket.seen),
+    return CallRow(  # in the order of the fields: names of so many cost as much as all the rest
+        ticket.key,
+        session.run_id,
+        step_name(proposal.step_id),
+        proposal.ordinal,
+        proposal.call_id,
+        call.contract.name,
+        DISPATCHED,
+        ticket.fingerprint,
+        call.canonical,
+        attempt,
+        b"",
+        "",
+        approval_id,
+        at,
+        b"" if ticket.seen is None else basis(session, ticket.seen),
     )
 
 

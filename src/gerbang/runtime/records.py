@@ -212,18 +212,20 @@ class Records:
         batch = Batch(calls=[done], events=[said])
         if ticket.number:  # 0: cancelled before it began
             session.memory.history.note_finished(ticket.number, ticket.plan.info, _STATUS[outcome.state])
-        result = Result(
-            status="ok" if error is None else "error",
-            tool=contract.name,
-            run_id=session.run_id,
-            step_id=proposal.step_id,
-            call_id=proposal.call_id,
-            value=outcome.value,
-            error=error,
-            taint=taint,
-            for_model=shown,
-            approval_id=row.approval_id,
-            decision=ticket.decision,
+        result = Result(  # in the order of the fields: names cost more than the rest of it
+            "ok" if error is None else "error",
+            contract.name,
+            session.run_id,
+            proposal.step_id,
+            proposal.call_id,
+            outcome.value,
+            error,
+            False,
+            taint,
+            "",
+            shown,
+            row.approval_id,
+            ticket.decision,
         )
         result = await self.ending(session, batch, result)
         if self.asks_taint:
