@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from gerbang.adapters.stores import statements
 from gerbang.adapters.stores.checks import span_of, window
+from gerbang.adapters.stores.mended import mended
 from gerbang.adapters.stores.seal_mark import NAME, check_mark
-from gerbang.adapters.stores.sql_reading import SqlReading
+from gerbang.adapters.stores.sql_reading import Row, SqlReading
 from gerbang.adapters.stores.sqlite_checks import CLOCK
 from gerbang.adapters.stores.sqlite_fault import translate
 from gerbang.adapters.stores.sqlite_file import open_reader, open_writer
@@ -52,6 +53,9 @@ class SqliteStore(SqlReading):
         self._reading: ThreadPoolExecutor | None = None
         self._key = b""
         self._opening = threading.Lock()
+
+    def _row(self, kind: type[Row], values: tuple[Any, ...]) -> Row:
+        return kind(*mended(kind, values))
 
     async def open(self) -> None:
         """Open or create the file and migrate it forward. Does nothing when it is open.
