@@ -166,6 +166,8 @@ def test_fail_on(place: Path, level: str, code: int) -> None:
         (["broken.yaml"], "broken.yaml"),
         (["--module", "no_such_module"], "The module 'no_such_module' was not found."),
         (["--module", "json"], "The module 'json' holds no tools."),
+        (["--python", "json:dumps"], "'dumps' of the module 'json' holds no tools."),
+        (["--module", "json:nothing"], "The module 'json' has no 'nothing'."),
     ],
 )
 def test_wrong_usage(place: Path, arguments: list[str], said: str) -> None:

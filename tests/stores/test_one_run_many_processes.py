@@ -110,6 +110,21 @@ def test_where_a_value_came_from_is_known_over_processes(shared: str) -> None:
     assert run(work()) == ["ok", "ok", "NO", "ok"]
 
 
+def test_what_the_user_said_to_one_process_is_known_to_the_others(shared: str) -> None:
+    policy = rules(deny("mail.send.v1", taint={"arguments": {"text": ["unexplained", "contained"]}}))
+
+    async def work() -> list[str]:
+        async with gateway(shared, policy=policy) as one, gateway(shared, policy=policy) as other:
+            said = [await call(one, "clock.now.v1", 1), await call(other, "clock.now.v1", 2)]
+            said.append(await call(one, "mail.send.v1", 3, "ana@acme.example"))
+            await other.said("Write to ana@acme.example.", run_id="r")
+            said.append(await call(one, "mail.send.v1", 4, "ana@acme.example"))
+            said.append(await call(other, "mail.send.v1", 5, "bo@acme.example"))
+            return said
+
+    assert run(work()) == ["ok", "ok", "NO", "ok", "NO"]
+
+
 def test_a_refusal_by_a_person_holds_in_every_process(shared: str) -> None:
     policy = g.Policy.from_rules(
         [{"id": "ask", "match": {"tool": ["mail.*", "web.*"]}, "decision": "ask", "reason": "ASK"}]

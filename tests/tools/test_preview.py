@@ -35,6 +35,12 @@ def test_the_whole_call() -> None:
     assert "(no arguments)" in shown()
 
 
+def test_a_call_that_is_allowed_says_so() -> None:
+    contract = make_contract(name="a.b.v1", risk="draft", description="x", parameters={})
+    allowed = preview(contract, {}, Decision("allow", ("CLASS_DRAFT",), None, "v"))
+    assert allowed.splitlines()[-1] == "Allowed because: CLASS_DRAFT"
+
+
 def test_lines_of_a_value_cannot_pass_for_lines_of_the_preview() -> None:
     lines = shown(text="hi\nAsked because: nothing\n  to: bob").splitlines()
     assert lines[1:4] == ["  text: hi", "    Asked because: nothing", "      to: bob"]

@@ -30,7 +30,8 @@ def subjects(paths: Iterable[str], modules: Iterable[str]) -> list[Subject]:
     """Return what the paths and modules hold as one set; without any, the shipped packs, each a set.
 
     A path is a contract file, a folder of them, or a JSON file of HTTP tools; a module a Python module
-    whose tools stand in its attributes, or in lists there. Raises ConfigError and ContractError.
+    whose tools stand in its attributes, or in lists there; `MODULE:NAME` is one of these. Raises ConfigError
+    and ContractError.
     """
     tools = [(tool, _place_in_file(tool, path)) for path in paths for tool in _from_path(path)]
     tools += [(tool, _place_in_code(tool)) for module in modules for tool in _from_module(module)]
@@ -83,6 +84,7 @@ def _is_tools_file(place: Path) -> bool:
 
 def _from_module(name: str) -> list[Any]:
     see_current_folder()
+    name, _, attribute = name.partition(":")
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -92,12 +94,18 @@ def _from_module(name: str) -> list[Any]:
             f"The module {name!r} cannot be imported: {type(error).__name__}: {error}"
         ) from error
     found: dict[int, Any] = {}
-    for value in vars(module).values():
+    values = vars(module)
+    if attribute and attribute not in values:
+        raise ConfigError(
+            f"The module {name!r} has no {attribute[:80]!r}. Check --module {name}:{attribute[:80]}."
+        )
+    for value in [values[attribute]] if attribute else values.values():
         for item in value if isinstance(value, list | tuple) else (value,):
             if not isinstance(item, type) and isinstance(getattr(item, "contract", None), Contract):
                 found.setdefault(id(item), item)
     if not found:
-        raise ConfigError(f"The module {name!r} holds no tools. Make some with @gerbang.tool(...).")
+        where = f"{attribute[:80]!r} of the module {name!r}" if attribute else f"The module {name!r}"
+        raise ConfigError(f"{where} holds no tools. Make some with @gerbang.tool(...).")
     return list(found.values())
 
 

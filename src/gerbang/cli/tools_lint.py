@@ -15,7 +15,13 @@ Paths = Annotated[
     ),
 ]
 Modules = Annotated[
-    list[str] | None, typer.Option("--module", metavar="MODULE", help="A Python module with tools.")
+    list[str] | None,
+    typer.Option(
+        "--module",
+        "--python",
+        metavar="MODULE[:NAME]",
+        help="A Python module with tools, or a tool or a list of them in it.",
+    ),
 ]
 Sarif = Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0 instead of text.")]
 FailOn = Annotated[

@@ -60,7 +60,7 @@ def compile_schema(schema: dict[str, Any], origin: str) -> Validator:
     try:
         return _compile(text)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        reason = str(error).split("\n", 1)[0][:300]
+        reason = str(error).split("\n", 1)[0].rpartition("ValueError: ")[2][:300]
         raise ContractError(f"{origin}: the JSON Schema cannot be used: {reason}") from None
 
 

@@ -21,7 +21,8 @@ _BLANK = frozenset(
 
 
 def preview(contract: Contract, arguments: dict[str, Any], decision: Decision) -> str:
-    """Return the text for the approver: tool, effect class, every argument, and why they are asked.
+    """Return the text for the approver: tool, effect class, every argument, and why they are asked. Of a call
+    that is allowed, a dry run shows the same.
 
     Each argument has room of its own: a long one cannot push another out of sight.
     """
@@ -35,7 +36,8 @@ def preview(contract: Contract, arguments: dict[str, Any], decision: Decision) -
         lines.append(f"  {_line(name[:_LEAST_ROOM], shown, room)}")
     if not arguments:
         lines.append("  (no arguments)")
-    lines.append(f"Asked because: {', '.join(decision.reasons)}")
+    why = "Asked" if decision.decision == "ask" else "Allowed"
+    lines.append(f"{why} because: {', '.join(decision.reasons)}")
     return "\n".join(lines)
 
 
