@@ -12,6 +12,7 @@ from gerbang.testing import ManualClock
 from tests.runtime.street import ALLOW_ALL, code, history, run
 
 FAST = {"base_ms": 1, "max_ms": 2}
+SENT = ("call.dispatched", "call.retried")
 
 
 def failing(times: int, seen: list[str], *, risk: str, fault: dict[str, Any], **more: Any) -> Any:
@@ -278,3 +279,22 @@ def test_a_last_attempt_that_was_not_sent_says_nothing_of_the_one_before() -> No
             assert (row.state, row.attempt, code(result), faults) == ("UNCERTAIN", 3, "EFFECT_UNKNOWN", [])
 
     run(work())
+
+
+def test_the_record_of_a_repeated_call_says_that_a_person_approved_it(url: str) -> None:
+    async def work() -> list[tuple[str, str]]:
+        @g.tool(name="notes.save.v1", risk="write_internal", retry={"base_ms": 1, "max_ms": 1})
+        async def save(text: str) -> str:
+            """Save a note."""
+            raise g.ToolError(
+                "no", error_type="transient_network_error", code="CONNECT_FAILED", effect="none"
+            )
+
+        async with g.Gateway([save], store=url, approver=lambda _: True) as gate:
+            await gate.call("notes.save.v1", {"text": "hi"}, run_id="r")
+            events = await gate.store.events("r")
+            bodies = [(event.kind, msgspec.json.decode(event.body)) for event in events]
+            return [(kind, body.get("policy_decision", "")) for kind, body in bodies if kind in SENT]
+
+    said = "approved_by_person"
+    assert run(work()) == [("call.dispatched", said), ("call.retried", said), ("call.retried", said)]

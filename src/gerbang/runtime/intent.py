@@ -96,7 +96,7 @@ def intent(
         len(call.canonical),
         call.coerced,
         call.proposal.repaired,
-        decided(decision, verdict is not None),
+        decided(decision, verdict is not None or decision.decision == "ask"),  # else it would not be sent
         decision.reasons,
         decision.rule,
         decision.policy_version,
