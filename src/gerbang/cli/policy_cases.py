@@ -72,7 +72,7 @@ def _found(place: str, policy: str | None) -> tuple[list[Path], str]:
     files = case_files(path)
     if not files:
         wanted = f"{path.stem}{CASES} beside it" if path.is_file() else f"a file *{CASES} in it"
-        raise UsageError(f"{place} has no cases: there is no {wanted}.")
+        raise UsageError(f"{place} has no cases: there is no {wanted}. Write one, or name another.")
     return files, policy or place
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from gerbang import Gateway, Principal
 from gerbang.adapters.stores import shown_address
@@ -11,6 +11,7 @@ from gerbang.config import Settings
 from gerbang.errors import UsageError
 
 T = TypeVar("T")
+_LONGEST: Final = 512
 
 
 def at_store(settings: Settings, work: Callable[[Gateway], Awaitable[T]]) -> T:
@@ -27,5 +28,8 @@ def at_store(settings: Settings, work: Callable[[Gateway], Awaitable[T]]) -> T:
 
 
 def person(user: str, tenant: str, roles: list[str] | None) -> Principal:
-    """Return who does it."""
+    """Return who does it. Raises UsageError."""
+    for option, name in (("--as", user), ("--tenant", tenant)):
+        if not name.strip() or len(name) > _LONGEST:
+            raise UsageError(f"{option} takes a name of 1 to {_LONGEST} characters.")
     return Principal(user, tenant, roles=roles or ())

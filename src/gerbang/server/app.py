@@ -40,6 +40,7 @@ class Application:
     def __init__(self, service: Service, groups: Sequence[RouteGroup]) -> None:
         self.service = service
         self.groups = tuple(groups)
+        self.failed: GerbangError | None = None  # what kept the service from opening
         self._guard = Guard(service)
         self._routes = Routes(operation for group in groups for operation in group.operations)
         self._further = Router([route for group in groups for route in group.routes])
@@ -159,6 +160,7 @@ class Application:
         try:
             await self.service.open()
         except GerbangError as error:
+            self.failed = error
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
         await send({"type": "lifespan.startup.complete"})

@@ -57,7 +57,8 @@ def serve(
     """Serve until SIGTERM or Ctrl-C; every call has its record when this returns.
 
     `started` is called with the address once connections are taken. Raises ConfigError for an address that
-    cannot be bound, or that would be open to everybody; KeyboardInterrupt after Ctrl-C.
+    cannot be bound, or that would be open to everybody, what kept the service from opening (StoreError and
+    so on), and KeyboardInterrupt after Ctrl-C.
     """
     settings = service.settings
     check_binding(settings, service.authenticator.open_to_all)
@@ -87,10 +88,13 @@ def serve(
     gc.set_threshold(*_GC)
     try:
         server.run([listener])
+    except SystemExit:  # uvicorn ends the process itself when the start has failed, with a code of its own
+        if server.started:
+            raise
     finally:
         listener.close()
     if not server.started:
-        raise ConfigError("The server could not start; the log says why.")
+        raise application.failed or ConfigError("The server could not start; the log says why.")
 
 
 class _Server(uvicorn.Server):

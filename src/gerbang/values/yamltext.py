@@ -59,9 +59,11 @@ def read_yaml_documents(
         began = (
             f" ({bad.context} from {_place(bad.context_mark)})" if bad.context_mark and bad.context else ""
         )
-        raise error(f"{origin}: {place}: {bad.problem or 'this is not YAML'}{began}.") from None
+        raise error(
+            f"{origin}: {place}: {bad.problem or 'this is not YAML'}{began}. Correct it there."
+        ) from None
     except (yaml.YAMLError, RecursionError, ValueError) as bad:
-        raise error(f"{origin}: this is not usable YAML: {str(bad)[:200]}") from None
+        raise error(f"{origin}: this is not usable YAML: {str(bad)[:200]}. Correct it.") from None
 
 
 class _Builder:

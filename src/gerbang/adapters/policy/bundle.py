@@ -62,7 +62,7 @@ def read_bundle(path: str | Path, entry: str = DEFAULT_ENTRY) -> Bundle:
         raise PolicyError(f"{root}: the policy cannot be read: {error.strerror or error}.") from None
     files = tuple((str(name), text) for name, text in texts.items() if name.suffix == ".rego")
     if not files:
-        raise PolicyError(f"{root}: there is no .rego file in this folder.")
+        raise PolicyError(f"{root}: there is no .rego file in this folder. Name a folder or file of Rego.")
     data: dict[str, Any] = {}
     for name, text in texts.items():
         if name.suffix == ".json":

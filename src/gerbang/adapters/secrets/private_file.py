@@ -43,10 +43,11 @@ def read_private(path: Path, what: str) -> bytes:
         raise ConfigError(f"There is no {what} {path}. Check the path.") from None
     except OSError as error:
         raise _cannot("read", path, error) from None
+    found = os.fstat(number)
+    if not stat.S_ISREG(found.st_mode):  # a folder could not be wrapped below
+        os.close(number)
+        raise ConfigError(f"The {what} {path} is no ordinary file. Name another.")
     with os.fdopen(number, "rb") as file:
-        found = os.fstat(number)
-        if not stat.S_ISREG(found.st_mode):
-            raise ConfigError(f"The {what} {path} is no ordinary file. Name another.")
         if found.st_uid not in (os.geteuid(), 0):
             raise ConfigError(f"The {what} {path} belongs to another user. Use a file of your own.")
         if found.st_mode & 0o077:
