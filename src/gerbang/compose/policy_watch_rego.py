@@ -19,6 +19,9 @@ class WatchedRego(Watched[RegoPolicy]):
     after it is denied. Workers of a bundle that was swapped out end when its last decision is made.
     """
 
+    bounded = True
+    """Each decision has a time-out of its own."""
+
     def __init__(self, path: str | Path, **options: Any) -> None:
         self._lock = threading.Lock()  # decisions are made in threads as well
         self._deciding: Counter[RegoPolicy] = Counter()

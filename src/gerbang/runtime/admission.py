@@ -32,7 +32,7 @@ from gerbang.values import CallError, Decision, Proposal, ValidCall
 from gerbang.values.canonical import copied
 from gerbang.values.decision import recordable
 
-_DECISION_S = 60.0  # engines have a time-out of their own, and a shorter one
+_DECISION_S = 60.0  # of a policy that does not bound its decisions itself
 _VERDICTS = frozenset({"allow", "ask", "deny"})
 _NOTHING: Mapping[Any, Any] = {}
 
@@ -59,6 +59,7 @@ class Admission:
         self._deadlines = Deadlines()
         self.stops = Stops()
         self._waits = inspect.iscoroutinefunction(getattr(policy, "decide_async", None))
+        self._bounded = getattr(policy, "bounded", False) is True
         self._needs: Any = getattr(policy, "needs", None)
         asks = getattr(policy, "asks", None)
         self._floored = asks is not None  # rules apply the floors themselves
@@ -327,8 +328,9 @@ class Admission:
         if not self._waits:
             return self._decide(document)
         decide: Any = self._policy
-        try:  # driven as a tool is: what hangs or swallows its cancellation is left behind
-            given = await Body(decide.decide_async(document), self._deadlines, _DECISION_S)
+        try:  # a stranger is driven as a tool is: what hangs or swallows its cancellation is left behind
+            asked = decide.decide_async(document)
+            given = await (asked if self._bounded else Body(asked, self._deadlines, _DECISION_S))
             return self._weighed(given, document)
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise

@@ -50,6 +50,9 @@ class OpaPolicy:
     close it with `aclose` in the one that decides.
     """
 
+    bounded = True
+    """Each decision has a time-out of its own."""
+
     def __init__(
         self, url: str, *, token: str | None = None, timeout_s: float = DECISION_S, facts: Iterable[str] = ()
     ) -> None:

@@ -29,6 +29,9 @@ class RegoPolicy:
     `POLICY_TIMEOUT` or `POLICY_UNDEFINED`.
     """
 
+    bounded = True
+    """Each decision has a time-out of its own."""
+
     def __init__(self, bundle: Bundle, nursery: Nursery, hello: Hello, decision_s: float) -> None:
         self.bundle = bundle
         self._facts = tuple(hello.facts)
