@@ -147,7 +147,7 @@ def read_document(data: Any, where: str, history: History | None = None) -> Poli
     try:
         form = msgspec.convert(data, _Document)
     except msgspec.ValidationError as error:
-        raise PolicyError(f"{where}: {error}.") from None
+        raise PolicyError(f"{where}: {_readable(str(error))}") from None
     if form.input_version != INPUT_VERSION:
         raise PolicyError(
             f"{where}: input_version {form.input_version} is not known; this is {INPUT_VERSION}."
@@ -197,6 +197,14 @@ def read_document(data: Any, where: str, history: History | None = None) -> Poli
             for name, said in form.taint.by_argument.items()
         },
     )
+
+
+def _readable(said: str) -> str:
+    """Return what is wrong, with the words that there are for a class of risk."""
+    said = said.removesuffix(".")
+    if "enum value" in said and "risk_class" in said:
+        return f"{said}. Use one of: {', '.join(RiskClass)}."
+    return f"{said}."
 
 
 def _tool(form: _Tool) -> ToolFacts:
