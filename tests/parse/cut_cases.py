@@ -93,6 +93,8 @@ LEFT_OVER: list[Case] = [
     ("gigachat3", f"Hm.<|message_sep|>\n\nfunction call<|role_sep|>\n{SJ}</s>", "Hm.\n\n", [S], {}),
     ("llama3_json", '{"name": "ping", "parameters": {}};', "", [P], {}),
     ("llama3_json", '{"name": "ping", "parameters": {}}; and', "; and", [P], {}),
+    ("apertus", '<|tools_prefix|>[{"sum": {"a": 1, "b": 2}]<|tools_suffix|>x', "x", [], {"f": ["CALL_NOT_JSON"]}),
+    ("apertus", '<|tools_prefix|>[{"ping": {}}, {"sum": {"a": 1, "b": 2}', "", [P], GONE),
     ("harmony", '<|channel|>commentary to=<|constrain|>json<|message|>{"a": 1}<|call|><|start|>assistant<|channel|>final<|message|>x', "x", [], {"f": ["CALL_NOT_OFFERED"]}),
     ("glm47", "<tool_call>write_note<arg_key>path</arg_key></tool_call>x", "x", [], {"f": ["CALL_SHAPE"]}),
     ("glm47", "<tool_call>write_note<arg_key>path</arg_key><arg_key>body</arg_key><arg_value>x</arg_value></tool_call>", "", [], {"f": ["CALL_SHAPE"]}),

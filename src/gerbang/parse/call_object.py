@@ -127,14 +127,14 @@ def keyed_object(reader: Reader) -> Generator[None, None, int]:
         yield from _next(reader)
         reader.open(name)
         yield from stream_object(reader)
-        reader.close()
-        count += 1
         char = yield from _next(reader)
         comma = char == ","
         if comma:
             reader.pos += 1
         elif char != "}":
             raise Broken("CALL_NOT_JSON", "a comma or a closing bracket is missing")
+        reader.close()
+        count += 1
 
 
 def finish_call(reader: Reader, draft: Draft) -> None:

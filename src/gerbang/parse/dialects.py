@@ -274,10 +274,10 @@ _NOTATION: Final = (
         ("<|tool_call>",),
         (Entry("<|tool_call>", Notation("<tool_call|>", '<|"|>')),),
         reasoning=(
-            ("<|channel>thought", "<channel|>"),
-            ("<|channel><|channel>thought", "<channel|>"),  # small models write the mark twice
+            ("<|channel>thought\n", "<channel|>"),
+            ("<|channel><|channel>thought\n", "<channel|>"),  # small models write the mark twice
         ),
-        noise=("<turn|>", "<|tool_response>", "<eos>"),
+        noise=("<|channel>thought<channel|>", "<turn|>", "<|tool_response>", "<eos>"),
         match=("gemma-4", "gemma4"),
     ),
 )
