@@ -106,6 +106,10 @@ def advance(state: LoopState, event: LoopEvent) -> tuple[LoopState, Command]:
     """Return the next state and what to do. Raises IllegalEvent."""
     if state.phase == "done":
         raise IllegalEvent(f"the run is over; {type(event).__name__} came after it")
+    if type(event) is Answered and state.phase in ("asking", "closing"):  # these two come at every step
+        return _answered(state, event)
+    if type(event) is CallsDone and state.phase == "calling":
+        return _called(state, event)
     if type(event) is Stopped:
         return _done(state, event.state)
     if type(event) is ModelFailed:
@@ -114,10 +118,6 @@ def advance(state: LoopState, event: LoopEvent) -> tuple[LoopState, Command]:
         return replace(state, phase="asking"), AskModel()
     if type(event) is Resumed and state.phase == "idle":
         return _resumed(state, event)
-    if type(event) is Answered and state.phase in ("asking", "closing"):
-        return _answered(state, event)
-    if type(event) is CallsDone and state.phase == "calling":
-        return _called(state, event)
     raise IllegalEvent(f"{type(event).__name__} in phase {state.phase}")
 
 

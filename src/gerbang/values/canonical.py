@@ -121,7 +121,9 @@ def _plain(value: Any, depth: int, room: int) -> int:
         for key, item in value.items():
             if type(key) is not str or not key.isascii():
                 return -1
-            if type(item) is not str and (room := _plain(item, depth - 1, room)) < 0:
+            if type(item) is str or (type(item) is int and -_SAFE <= item <= _SAFE):
+                continue
+            if (room := _plain(item, depth - 1, room)) < 0:
                 return -1
         return room
     if kind is list or kind is tuple:
