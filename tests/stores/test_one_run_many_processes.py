@@ -125,6 +125,21 @@ def test_what_the_user_said_to_one_process_is_known_to_the_others(shared: str) -
     assert run(work()) == ["ok", "ok", "NO", "ok", "NO"]
 
 
+def test_a_run_that_somebody_else_began_meanwhile_is_not_gone_on_with(shared: str) -> None:
+    ana, bo = g.Principal("ana", "acme"), g.Principal("bo", "other")
+    given: dict[str, Any] = {"text": "x"}
+
+    async def work() -> list[str]:
+        async with gateway(shared) as one, gateway(shared) as other:
+            await other._runs.memory("r", bo, other.store, other.catalogue)  # before there is such a run
+            await one.call("note.write.v1", given, run_id="r", step_id=1, principal=ana)
+            with pytest.raises(g.UsageError, match="belongs to somebody else"):
+                await other.call("note.write.v1", given, run_id="r", step_id=2, principal=bo)
+            return [row.step_id for row in await one.store.calls("r")]
+
+    assert run(work()) == ["step_001"]
+
+
 def test_a_refusal_by_a_person_holds_in_every_process(shared: str) -> None:
     policy = g.Policy.from_rules(
         [{"id": "ask", "match": {"tool": ["mail.*", "web.*"]}, "decision": "ask", "reason": "ASK"}]

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from gerbang.contract.semantic import SeenCall
+from gerbang.errors import UsageError
 from gerbang.policy.history import CallStatus
 from gerbang.ports import Store
 from gerbang.runtime.probing import is_question
@@ -50,7 +51,10 @@ class CatchingUp:
         self._taint = taint
 
     async def learn(self, session: RunSession) -> None:
-        """Take in what others have done in the run since it was looked at. Raises StoreError."""
+        """Take in what others have done in the run since it was looked at.
+
+        Raises StoreError, and UsageError when somebody else has begun a run of this name meanwhile.
+        """
         memory = session.memory
         if memory.turn is None:
             memory.turn = asyncio.Lock()  # a sibling that reads on must find all of it taken in
@@ -58,6 +62,10 @@ class CatchingUp:
             await self._learn(session, memory)
 
     async def _learn(self, session: RunSession, memory: RunMemory) -> None:
+        if memory.knows == 0:
+            row, who = await self._store.run(session.run_id), session.principal
+            if row is not None and (row.tenant, row.user) != (who.tenant, who.user):
+                raise UsageError(f"Run {session.run_id!r} belongs to somebody else. Use another run_id.")
         ended: dict[tuple[str, str], tuple[_Said, str]] = {}
         refused = spoken = False
         async for event in self._store.stream(session.run_id, after=memory.knows):
