@@ -33,6 +33,7 @@ REASONS: Final[dict[str, str]] = {
     ),
     "a value is no literal": "sebuah nilai bukan literal",
     "a value is not in string marks": "sebuah nilai tidak diapit tanda teks",
+    "an argument has no value": "sebuah argumen tidak punya nilai",
     "an argument is given twice": "sebuah argumen ditulis dua kali",
     "an element holds both text and elements": "sebuah elemen memuat teks dan elemen sekaligus",
     "an element is given twice": "sebuah elemen ditulis dua kali",

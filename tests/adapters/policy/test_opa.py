@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,11 @@ TOKEN = "s3cret-t0ken"
 
 class Kept(dict[str, str]):
     """Secrets in memory."""
+
+
+def opened(url: str, *, timeout_s: float = 30, **more: Any) -> OpaPolicy:
+    """Open the policy behind `url`, with patience for a busy machine."""
+    return OpaPolicy.open(url, timeout_s=timeout_s, **more)
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +60,12 @@ def reasons(policy: OpaPolicy, kind: str = "plain") -> tuple[str, ...]:
 
 def test_decisions_arrive(server: OpaServer) -> None:
     url = server.url("gerbang/decision")
-    assert ask(OpaPolicy.open(url)).decision == "allow"
-    big = ask(OpaPolicy.open(url), "big")
+    assert ask(opened(url)).decision == "allow"
+    big = ask(opened(url), "big")
     assert (big.decision, big.reasons, big.rule) == ("ask", ("BIG",), "big")
-    assert reasons(OpaPolicy.open(url), "other") == ("POLICY_UNDEFINED",)
-    assert reasons(OpaPolicy.open(server.url("gerbang/nothing"))) == ("POLICY_UNDEFINED",)
-    floor = ask(OpaPolicy.open(url), risk="destructive")
+    assert reasons(opened(url), "other") == ("POLICY_UNDEFINED",)
+    assert reasons(opened(server.url("gerbang/nothing"))) == ("POLICY_UNDEFINED",)
+    floor = ask(opened(url), risk="destructive")
     assert (floor.decision, floor.reasons) == ("ask", ("FLOOR_DESTRUCTIVE", "OK"))
 
 
@@ -67,7 +73,7 @@ def test_the_server_sees_the_whole_document(server: OpaServer) -> None:
     given = document(
         "mail.send.v1", "external_communication", arguments={"to": "ana@example.org"}, purpose="support"
     )
-    OpaPolicy.open(server.url("gerbang/decision")).decide(given)
+    opened(server.url("gerbang/decision")).decide(given)
     headers, seen = server.seen[-1]
     assert seen == given.document()
     assert "Authorization" not in headers
@@ -96,20 +102,20 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_wrong_answers_are_denials(server: OpaServer, kind: str) -> None:
-    found = ask(OpaPolicy.open(server.url(f"trouble/{kind}")))
+    found = ask(opened(server.url(f"trouble/{kind}")))
     assert (found.decision, found.reasons) == ("deny", ("POLICY_ERROR", WRONG[kind]))
 
 
 @pytest.mark.parametrize("kind", ["hang", "drip"])
 def test_slow_answers_are_denials_in_time(server: OpaServer, kind: str) -> None:
-    found = ask(OpaPolicy.open(server.url(f"trouble/{kind}"), timeout_s=0.2))
+    found = ask(opened(server.url(f"trouble/{kind}"), timeout_s=0.2))
     assert (found.decision, found.reasons) == ("deny", ("POLICY_TIMEOUT",))
 
 
 def test_nobody_listens() -> None:
     gone = OpaServer(POLICY)
     gone.close()
-    found = ask(OpaPolicy.open(gone.url("gerbang/decision")))
+    found = ask(opened(gone.url("gerbang/decision")))
     assert (found.decision, found.reasons) == ("deny", ("POLICY_ERROR", "POLICY_UNAVAILABLE"))
 
 
@@ -117,10 +123,10 @@ def test_the_token_goes_along() -> None:
     guarded = OpaServer(POLICY, token=TOKEN)
     try:
         url = guarded.url("gerbang/decision")
-        assert reasons(OpaPolicy.open(url)) == ("POLICY_ERROR", "POLICY_UNAVAILABLE")
-        assert reasons(OpaPolicy.open(url, secrets=Kept(mine=TOKEN), token_name="mine")) == ("OK",)
-        assert reasons(OpaPolicy.open(url, secrets=Kept({"opa-token": TOKEN}))) == ("OK",)
-        wrong = OpaPolicy.open(url, secrets=Kept(mine="other"), token_name="mine")
+        assert reasons(opened(url)) == ("POLICY_ERROR", "POLICY_UNAVAILABLE")
+        assert reasons(opened(url, secrets=Kept(mine=TOKEN), token_name="mine")) == ("OK",)
+        assert reasons(opened(url, secrets=Kept({"opa-token": TOKEN}))) == ("OK",)
+        wrong = opened(url, secrets=Kept(mine="other"), token_name="mine")
         assert reasons(wrong) == ("POLICY_ERROR", "POLICY_UNAVAILABLE")
         assert TOKEN not in wrong.tell(call()).detail
     finally:
@@ -128,7 +134,7 @@ def test_the_token_goes_along() -> None:
 
 
 def test_no_token_follows_a_redirect(server: OpaServer) -> None:
-    policy = OpaPolicy.open(server.url("trouble/redirect"), secrets=Kept(mine=TOKEN), token_name="mine")
+    policy = opened(server.url("trouble/redirect"), secrets=Kept(mine=TOKEN), token_name="mine")
     count = len(server.seen)
     assert reasons(policy) == ("POLICY_ERROR", "POLICY_UNAVAILABLE")
     assert len(server.seen) == count + 2  # once for each way of asking, none at the other path
@@ -149,7 +155,7 @@ REFUSED = {
 @pytest.mark.parametrize("url", REFUSED)
 def test_addresses_that_are_refused(url: str) -> None:
     with pytest.raises(ConfigError, match=REFUSED[url]) as caught:
-        OpaPolicy.open(url)
+        opened(url)
     assert "secret@" not in str(caught.value)
     assert "token=secret" not in str(caught.value)
 
@@ -157,22 +163,22 @@ def test_addresses_that_are_refused(url: str) -> None:
 def test_tokens_that_are_refused() -> None:
     url = "http://127.0.0.1:8181/v1/data/a"
     with pytest.raises(ConfigError, match="no secret 'mine'"):
-        OpaPolicy.open(url, secrets=Kept(), token_name="mine")
+        opened(url, secrets=Kept(), token_name="mine")
     with pytest.raises(ConfigError, match="no secret 'mine'"):
-        OpaPolicy.open(url, token_name="mine")
+        opened(url, token_name="mine")
     with pytest.raises(ConfigError, match="no usable token") as caught:
-        OpaPolicy.open(url, secrets=Kept(mine="a\r\nb"), token_name="mine")
+        opened(url, secrets=Kept(mine="a\r\nb"), token_name="mine")
     assert "a\r\nb" not in str(caught.value)
     with pytest.raises(ConfigError, match="only over https"):
-        OpaPolicy.open("http://policy.example.org/v1/data/a", secrets=Kept(mine=TOKEN), token_name="mine")
-    OpaPolicy.open("http://policy.example.org/v1/data/a", secrets=Kept({"opa-token": TOKEN}))  # not sent
-    OpaPolicy.open("https://policy.example.org/v1/data/a", secrets=Kept(mine=TOKEN), token_name="mine")
+        opened("http://policy.example.org/v1/data/a", secrets=Kept(mine=TOKEN), token_name="mine")
+    opened("http://policy.example.org/v1/data/a", secrets=Kept({"opa-token": TOKEN}))  # not sent
+    opened("https://policy.example.org/v1/data/a", secrets=Kept(mine=TOKEN), token_name="mine")
 
 
 def test_the_version_follows_the_bundles_of_the_server() -> None:
     changing = OpaServer(POLICY)
     try:
-        policy = OpaPolicy.open(changing.url("gerbang/decision"))
+        policy = opened(changing.url("gerbang/decision"))
         first, again = policy.decide(call()), policy.decide(call())
         assert first.policy_version == again.policy_version == policy.version
         changing.revision = "r2"
@@ -183,7 +189,7 @@ def test_the_version_follows_the_bundles_of_the_server() -> None:
 
 def test_many_at_once_and_closing(server: OpaServer) -> None:
     async def many() -> list[Decision]:
-        async with OpaPolicy.open(server.url("gerbang/decision")) as policy:
+        async with opened(server.url("gerbang/decision")) as policy:
             found = await asyncio.gather(*(policy.decide_async(call()) for _ in range(200)))
         return [*found, await policy.decide_async(call())]
 
@@ -194,8 +200,8 @@ def test_many_at_once_and_closing(server: OpaServer) -> None:
 
 def test_the_facts_to_resolve_are_named_by_whoever_opens_it(server: OpaServer) -> None:
     url = server.url("gerbang/decision")
-    assert OpaPolicy.open(url).needs("box.open.v1") == ()
-    assert OpaPolicy.open(url, facts=["diff.files_changed"]).needs("box.open.v1") == ("diff.files_changed",)
+    assert opened(url).needs("box.open.v1") == ()
+    assert opened(url, facts=["diff.files_changed"]).needs("box.open.v1") == ("diff.files_changed",)
 
 
 @pytest.mark.parametrize("address", ["", "rego", "rego:", "opa:", "cedar:x", "REGO:x", "http://127.0.0.1/"])
