@@ -337,6 +337,37 @@ def test_a_request_is_not_made_for_a_run_that_is_anothers(durable: str) -> None:
     run(work())
 
 
+def test_a_second_click_while_a_person_thinks(url: str) -> None:
+    """It gets the same request, at once: nobody waits for a person who may take a day."""
+    effects: list[str] = []
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def approver(request: g.ApprovalRequest) -> bool:
+        asked.set()
+        await answer.wait()
+        return True
+
+    async def work() -> None:
+        asks = g.Policy.from_rules(
+            [{"id": "q", "match": {"tool": "act.do.v1"}, "decision": "ask", "reason": "ASK_FIRST"}]
+        )
+        async with g.Gateway(tools=acting(effects), store=url, policy=asks, approver=approver) as gate:
+            first = asyncio.create_task(gate.call("act.do.v1", {}, run_id="r"))
+            early = asyncio.create_task(gate.call("act.do.v1", {}, run_id="r"))
+            await asked.wait()
+            late = await gate.call("act.do.v1", {}, run_id="r")
+            assert (late.status, (await early).status) == ("pending", "pending")
+            (request,) = await gate.store.approvals(run_id="r")
+            assert request.approval_id == late.approval_id
+            answer.set()
+            assert (await first).status == "ok"
+            again = await gate.call("act.do.v1", {}, run_id="r")
+            assert (again.status, again.replayed) == ("ok", True)
+
+    run(work())
+    assert effects == ["did"]
+
+
 def test_a_clock_that_was_set_back_keeps_nobody_waiting(durable: str) -> None:
     """A lost call is waited for as long as it may take, whatever the clock says by then."""
     effects: list[str] = []

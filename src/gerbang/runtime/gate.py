@@ -3,7 +3,6 @@
 Every proposal ends in exactly one terminal record and one Result, whatever fails on the way.
 """
 
-import asyncio
 from collections.abc import Callable
 
 from msgspec.structs import replace
@@ -65,7 +64,7 @@ class Gate:
         self.lost = Lost(self, store, records, approvals, clock, dispatch.blocks)
         self._closing = False
         self._in_flight = InFlight(store)
-        self._standing = Standing(store, self.lost, approvals, records, self._in_flight.owners)
+        self._standing = Standing(store, self.lost, approvals, records, self._in_flight)
 
     async def call(
         self,
@@ -142,7 +141,8 @@ class Gate:
         while key in self._in_flight:
             await self._in_flight.join(key)
             row = await self._store.call(key)
-            if row is not None and row.state not in refusals.OPEN:
+            asked = row is not None and row.state == CallState.PLANNED and self._in_flight.asks(key)
+            if row is not None and (asked or row.state not in refusals.OPEN):
                 return await self._settled(session, ticket, row)
         self._in_flight.begin(key)
         try:
@@ -213,7 +213,8 @@ class Gate:
             row = None
         if row is not None and (row.state != CallState.PLANNED or row.fingerprint != ticket.fingerprint):
             return await self._settled(session, ticket, row)
-        verdict = await self._approvals.obtain(session, ticket, row, waiting)
+        with self._in_flight.asking(ticket.key):
+            verdict = await self._approvals.obtain(session, ticket, row, waiting)
         if verdict.state == "taken" and verdict.row is not None:
             return await self._settled(session, ticket, verdict.row)
         if verdict.state == "pending":
@@ -360,8 +361,7 @@ class Gate:
     ) -> Result:
         """Give the error as the call's one result, with its record."""
         if verdict is None and session.standing != {}:
-            task = asyncio.current_task()
-            ended = await self._standing.ended(session, proposal, error, ticket, task)
+            ended = await self._standing.ended(session, proposal, error, ticket)
             if type(ended) is Result:
                 return ended
             verdict = ended if type(ended) is Verdict else None

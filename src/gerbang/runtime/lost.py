@@ -178,7 +178,10 @@ class Lost:
             return await self._found_out(session, ticket, row, answer)
         if await self._goes_on(row, contract):
             return unsure
-        # it may still be on its way: only after the time that it had is a "no" an answer
+        # it may still be on its way: only after the time that it had is a "no" an answer, and of a target
+        # that was too slow only after the same time again
+        if _was_slow(row):
+            sent_at = None
         left = self._left(row, contract.timeout_s, sent_at)
         if left > 0 and not _answered(row):
             await asyncio.sleep(left)
@@ -267,6 +270,12 @@ def _as_sent(ticket: Ticket, row: CallRow) -> Ticket:
         return ticket
     call = replace(ticket.call, arguments=arguments_of(row.arguments), canonical=row.arguments)
     return ticket.of(call, ticket.decision)
+
+
+def _was_slow(row: CallRow) -> bool:
+    """Tell whether the call is in doubt because nothing came back in its time; the row says since when."""
+    error = read_stored(row.result)[1]
+    return error is not None and error.error_type == "timeout"
 
 
 def _answered(row: CallRow) -> bool:

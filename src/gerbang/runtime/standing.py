@@ -4,14 +4,12 @@ What was sent, and may not be sent again, is UNCERTAIN, or what its probe says: 
 so, and not that it was merely refused.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import msgspec
 
 from gerbang.ledger.keys import caller_key, natural_key, runtime_key
 from gerbang.ports import Store
 from gerbang.runtime.approvals import Approvals
+from gerbang.runtime.in_flight import InFlight
 from gerbang.runtime.lost import Lost
 from gerbang.runtime.records import Records
 from gerbang.runtime.session import RunSession
@@ -22,27 +20,27 @@ from gerbang.values.record import CallRow, CallState
 
 
 class Standing:
-    """Ends them for a gate. `owners` are the tasks at work in this process, by key."""
+    """Ends them for a gate. `in_flight` are the keys that this process works on."""
 
     def __init__(
-        self, store: Store, lost: Lost, approvals: Approvals, records: Records, owners: Mapping[str, Any]
+        self, store: Store, lost: Lost, approvals: Approvals, records: Records, in_flight: InFlight
     ) -> None:
         self._store = store
         self._lost = lost
         self._approvals = approvals
         self._records = records
-        self._owners = owners
+        self._in_flight = in_flight
 
     async def ended(
-        self, session: RunSession, proposal: Proposal, error: CallError, ticket: Ticket | None, task: Any
+        self, session: RunSession, proposal: Proposal, error: CallError, ticket: Ticket | None
     ) -> Result | Verdict | None:
-        """Bring the row of a call that is refused with `error` to its end. `task` is the one that asks.
+        """Bring the row of a call that is refused with `error` to its end.
 
         Returns the call's result, or what has to end along with the refusal; None when it has no row of its
         own that is still open. Raises StoreError, TakenOver.
         """
         row = await self._own(session, proposal, ticket)
-        if row is None or self._owners.get(row.key, task) is not task:
+        if row is None or self._in_flight.is_others(row.key):
             return None
         resumed = session.standing is not None
         if row.state == CallState.DISPATCHED:
