@@ -1,6 +1,7 @@
 """`gerbang approvals`: what waits for a person, and deciding it. Works on the store, without the tools."""
 
 import os
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Final
 
 import typer
@@ -138,11 +139,10 @@ def approve(
     """Agree to a request. The call runs when it is made again, or its run is resumed."""
     who = person(by, tenant, role)
 
-    async def work(gate: Gateway) -> ApprovalRow:
-        name = await approval_id_of(gate.store, approval_id)
-        return await gate.approve(name, by=who, reason=reason)
+    def decide(gate: Gateway, name: str) -> Awaitable[ApprovalRow]:
+        return gate.approve(name, by=who, reason=reason)
 
-    return _decided(options.settings(config, store=store), work, as_json=json)
+    return _decided(options.settings(config, store=store), _of(approval_id, decide), as_json=json)
 
 
 def deny(
@@ -158,11 +158,10 @@ def deny(
     """Refuse a request. The model is told, with the reason."""
     who = person(by, tenant, role)
 
-    async def work(gate: Gateway) -> ApprovalRow:
-        name = await approval_id_of(gate.store, approval_id)
-        return await gate.refuse(name, by=who, reason=reason)
+    def decide(gate: Gateway, name: str) -> Awaitable[ApprovalRow]:
+        return gate.refuse(name, by=who, reason=reason)
 
-    return _decided(options.settings(config, store=store), work, as_json=json)
+    return _decided(options.settings(config, store=store), _of(approval_id, decide), as_json=json)
 
 
 def cancel(
@@ -177,11 +176,10 @@ def cancel(
     """Withdraw a request that nobody has decided."""
     who = person(by, tenant, None)
 
-    async def work(gate: Gateway) -> ApprovalRow:
-        name = await approval_id_of(gate.store, approval_id)
-        return await gate.cancel(name, by=who, reason=reason)
+    def decide(gate: Gateway, name: str) -> Awaitable[ApprovalRow]:
+        return gate.cancel(name, by=who, reason=reason)
 
-    return _decided(options.settings(config, store=store), work, as_json=json)
+    return _decided(options.settings(config, store=store), _of(approval_id, decide), as_json=json)
 
 
 def edit(
@@ -208,6 +206,17 @@ def edit(
         return await gate.approve(row.approval_id, by=who, arguments=new, reason=reason)
 
     return _decided(options.settings(config, store=store), work, as_json=json)
+
+
+def _of(
+    approval_id: str, decide: Callable[[Gateway, str], Awaitable[ApprovalRow]]
+) -> Callable[[Gateway], Awaitable[ApprovalRow]]:
+    """Return what decides the request that is meant."""
+
+    async def work(gate: Gateway) -> ApprovalRow:
+        return await decide(gate, await approval_id_of(gate.store, approval_id))
+
+    return work
 
 
 async def _in_editor(row: ApprovalRow) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from gerbang.compose.runs import check_place
 from gerbang.errors import UsageError
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
-from gerbang.runtime.bodies import CancelAsked, RunFinished, event, refused_body
+from gerbang.runtime.bodies import CancelAsked, RunFinished, event
 from gerbang.runtime.leases import Leases
 from gerbang.runtime.lost import proposal_of
+from gerbang.runtime.refusing import cut_off
 from gerbang.runtime.resuming import RESUMABLE, Progress, progress_of
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.withdrawing import withdraw_open
@@ -139,16 +140,7 @@ class Cancelling:
         ended = replace(run, state=RunState.CANCELLED, updated_at=now, answer=answer, steps=steps)
         batch = Batch(runs=[ended])
         for proposal in left:
-            body = refused_body(
-                session.principal,
-                proposal,
-                state=CallState.CANCELLED,
-                status="error",
-                error_code=error.error_code,
-                effect="none",
-                finished_at=now,
-            )
-            batch.events.append(event("call.refused", run.run_id, body))
+            batch.events.append(cut_off(session.principal, proposal, error, now))
         return batch, ended
 
     async def _finished(self, session: RunSession, ended: RunRow) -> NewEvent:

@@ -13,11 +13,12 @@ from gerbang.loop.budget import Budget
 from gerbang.loop.profile import profile_named
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
-from gerbang.runtime.bodies import event, refused_body
+from gerbang.runtime.bodies import event
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.kept import OPENING
 from gerbang.runtime.leases import Leases
 from gerbang.runtime.lost import proposal_of
+from gerbang.runtime.refusing import left_body
 from gerbang.runtime.session import RunMemory, RunSession
 from gerbang.runtime.stored import stored_error
 from gerbang.runtime.writing import TakenOver, write
@@ -157,15 +158,6 @@ class Recovery:
         state = advance(row.state, what)
         done = replace(row, state=state, result=stored_error(error), for_model=error.message, updated_at=now)
         batch.calls.append(done)
-        body = refused_body(
-            session.principal,
-            proposal_of(row),
-            state=state,
-            attempt=row.attempt,
-            status="error",
-            error_code=error.error_code,
-            effect=error.effect,
-            finished_at=now,
-            reasons=("NEEDS_A_PERSON",) if what == LedgerEvent.LOSE_TRACK else (),
-        )
+        reasons = ("NEEDS_A_PERSON",) if what == LedgerEvent.LOSE_TRACK else ()
+        body = left_body(session.principal, proposal_of(row), done, error, now, reasons)
         batch.events.append(event("call.lost", session.run_id, body))

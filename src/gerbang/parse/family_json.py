@@ -6,7 +6,7 @@ from gerbang.parse.faults import Broken
 from gerbang.parse.layout import JsonTags
 from gerbang.parse.plan import Plan
 from gerbang.parse.reader import Machine, Reader
-from gerbang.parse.scan import upcoming
+from gerbang.parse.scan import take_end, upcoming
 
 _STARTS = ("{", "[", "```json", "```")
 _JUNK = ("}", "]", "```", ",", ";")
@@ -34,7 +34,8 @@ def read(reader: Reader, plan: Plan, layout: JsonTags, mark: str) -> Machine:
             raise Broken("CALL_TRUNCATED")
         reader.pos += distance + (len(start) if start[0] == "`" else 0)
         yield from _calls(reader, layout)
-        yield from _end(reader, layout)
+        if layout.closes:
+            yield from take_end(reader, layout.closes, _JUNK)
         reader.unclosed = reader.unclosed or doubled
     except Broken as broken:
         yield from recover(reader, plan, broken)
@@ -75,20 +76,3 @@ def _one(reader: Reader, layout: JsonTags) -> Machine:
     draft = Draft()
     yield from call_object(reader, draft)
     finish_call(reader, draft)
-
-
-def _end(reader: Reader, layout: JsonTags) -> Machine:
-    """Take the end mark, and stray brackets before it. Without it the JSON has ended the block."""
-    if not layout.closes:
-        return
-    while True:
-        mark, distance = yield from upcoming(reader, (*layout.closes, *_JUNK))
-        if mark == "\0":
-            reader.pos = len(reader.buf)
-            return
-        if not mark:
-            reader.unclosed = True
-            return
-        reader.pos += distance + len(mark)
-        if mark in layout.closes:
-            return

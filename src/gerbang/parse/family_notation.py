@@ -12,7 +12,7 @@ from gerbang.parse.layout import Notation
 from gerbang.parse.notation import NotationText
 from gerbang.parse.plan import Plan
 from gerbang.parse.reader import Machine, Reader
-from gerbang.parse.scan import blank, half, upcoming
+from gerbang.parse.scan import blank, half, take_end, upcoming
 
 _NAME: Final = re.compile(r"([\w.\-/:]+?)\s*+\{")
 _NAME_PART: Final = re.compile(r"[\w.\-/:]*+\s*+\Z")
@@ -34,7 +34,7 @@ def read(reader: Reader, plan: Plan, layout: Notation, mark: str) -> Machine:
             raise Broken("CALL_TRUNCATED")
         reader.pos += distance + len(_START)
         yield from _call(reader, layout)
-        yield from _end(reader, layout)
+        yield from take_end(reader, (layout.close,), ("}",))
     except Broken as broken:
         if not reader.recording or reader.truncated:
             yield from recover(reader, plan, broken)
@@ -74,18 +74,3 @@ def _name(reader: Reader) -> Any:
             reader.pos = len(reader.buf)
             raise Broken("CALL_TRUNCATED")
         yield
-
-
-def _end(reader: Reader, layout: Notation) -> Machine:
-    """Take the end mark, and stray brackets before it. Without it the last bracket has ended the call."""
-    while True:
-        mark, distance = yield from upcoming(reader, (layout.close, "}"))
-        if mark == "\0":
-            reader.pos = len(reader.buf)
-            return
-        if not mark:
-            reader.unclosed = True
-            return
-        reader.pos += distance + len(mark)
-        if mark == layout.close:
-            return

@@ -6,7 +6,7 @@ from typing import Final
 
 from gerbang.parse.caps import MAX_BLANK, MAX_INDENT, MAX_KEY
 from gerbang.parse.marks import Marks
-from gerbang.parse.reader import Reader
+from gerbang.parse.reader import Machine, Reader
 
 BLANK: Final = re.compile(r"\s*+")
 _LONGEST: Final = 300
@@ -22,6 +22,21 @@ def blank(reader: Reader) -> Generator[None, None, bool]:
         if reader.ended:
             return False
         yield
+
+
+def take_end(reader: Reader, closes: tuple[str, ...], stray: tuple[str, ...]) -> Machine:
+    """Take an end mark, and stray brackets before it. Without one, what was read has ended the block."""
+    while True:
+        mark, distance = yield from upcoming(reader, (*closes, *stray))
+        if mark == "\0":
+            reader.pos = len(reader.buf)
+            return
+        if not mark:
+            reader.unclosed = True
+            return
+        reader.pos += distance + len(mark)
+        if mark in closes:
+            return
 
 
 def upcoming(

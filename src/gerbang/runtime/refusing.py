@@ -9,11 +9,11 @@ from gerbang.audit.receipts import hash_of
 from gerbang.ledger.keys import denied_key
 from gerbang.ledger.machine import LedgerEvent, advance
 from gerbang.policy.input import PolicyInput
-from gerbang.runtime.bodies import event, refused_body, shown_input, step_name
+from gerbang.runtime.bodies import CallEvent, event, refused_body, shown_input, step_name
 from gerbang.runtime.intent import basis
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import stored_error
-from gerbang.values import CallError, Decision, Proposal, Result, ValidCall
+from gerbang.values import CallError, Decision, Principal, Proposal, Result, ValidCall
 from gerbang.values.event import NewEvent
 from gerbang.values.record import CallRow, CallState
 
@@ -52,6 +52,42 @@ def denied_row(session: RunSession, call: ValidCall, seen: PolicyInput, result: 
         updated_at=at,
         policy_input=basis(session, seen),
     )
+
+
+def left_body(
+    principal: Principal,
+    proposal: Proposal,
+    row: CallRow,
+    error: CallError,
+    at: float,
+    reasons: tuple[str, ...] = (),
+) -> CallEvent:
+    """Return the body of the event that ends a call whose outcome nobody waits for; `row` is that end."""
+    return refused_body(
+        principal,
+        proposal,
+        state=row.state,
+        attempt=row.attempt,
+        status="error",
+        error_code=error.error_code,
+        effect=error.effect,
+        finished_at=at,
+        reasons=reasons,
+    )
+
+
+def cut_off(principal: Principal, proposal: Proposal, error: CallError, at: float) -> NewEvent:
+    """Return the event of a proposal that was never sent, because its run has ended."""
+    body = refused_body(
+        principal,
+        proposal,
+        state=CallState.CANCELLED,
+        status="error",
+        error_code=error.error_code,
+        effect="none",
+        finished_at=at,
+    )
+    return event("call.refused", proposal.run_id, body)
 
 
 def refusal(

@@ -13,6 +13,7 @@ from gerbang.runtime.bodies import event, refused_body, shown_input, with_detail
 from gerbang.runtime.executor import Execution
 from gerbang.runtime.present import show_error
 from gerbang.runtime.records import Records
+from gerbang.runtime.refusing import left_body
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stored import stored_error
 from gerbang.runtime.ticket import Ticket
@@ -41,17 +42,8 @@ class Resolutions:
         state = advance(row.state, LedgerEvent.LOSE_TRACK)
         shown = show_error(error, contract.name, session.profile, session.texts)
         done = replace(row, state=state, result=stored_error(error), for_model=shown, updated_at=now)
-        body = refused_body(
-            session.principal,
-            proposal,
-            state=state,
-            attempt=row.attempt,
-            status="error",
-            error_code=error.error_code,
-            effect=error.effect,
-            finished_at=now,
-            reasons=("NEEDS_A_PERSON",) if person else (),
-        )
+        reasons = ("NEEDS_A_PERSON",) if person else ()
+        body = left_body(session.principal, proposal, done, error, now, reasons)
         lost = event("call.lost", session.run_id, body)
         return await self._ending(session, proposal, ticket.decision, done, lost, error)
 
@@ -66,17 +58,8 @@ class Resolutions:
         state = advance(row.state, LedgerEvent.FAIL if read else LedgerEvent.LOSE_TRACK)
         shown = show_error(error, row.tool, session.profile, session.texts)
         done = replace(row, state=state, result=stored_error(error), for_model=shown, updated_at=now)
-        body = refused_body(
-            session.principal,
-            proposal,
-            state=state,
-            attempt=row.attempt,
-            status="error",
-            error_code=error.error_code,
-            effect=error.effect,
-            finished_at=now,
-            reasons=(why.error_code,) if read else ("NEEDS_A_PERSON", why.error_code),
-        )
+        reasons = (why.error_code,) if read else ("NEEDS_A_PERSON", why.error_code)
+        body = left_body(session.principal, proposal, done, error, now, reasons)
         kind = "call.finished" if read else "call.lost"
         return await self._ending(session, proposal, None, done, event(kind, session.run_id, body), error)
 

@@ -15,18 +15,18 @@ from gerbang.runtime.bodies import (
     committing,
     event,
     later,
-    refused_body,
     step_name,
 )
 from gerbang.runtime.kept import OPENING, KeptAnswer, KeptCall, KeptEnd, KeptResult, Opening, encoded
 from gerbang.runtime.leases import Leases
 from gerbang.runtime.reading import Answer
+from gerbang.runtime.refusing import cut_off
 from gerbang.runtime.resuming import Progress
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import CalledOff, TakenOver, write
 from gerbang.values import CallError, Proposal, Result
 from gerbang.values.message import Message
-from gerbang.values.record import AnswerRow, Batch, CallState, RunRow, RunState
+from gerbang.values.record import AnswerRow, Batch, RunRow, RunState
 
 
 class RunRecord:
@@ -215,16 +215,7 @@ def close_open(
         if ended is not None:
             results.append(ended)
             continue
-        body = refused_body(
-            session.principal,
-            proposal,
-            state=CallState.CANCELLED,
-            status="error",
-            error_code=error.error_code,
-            effect="none",
-            finished_at=at,
-        )
-        batch.events.append(event("call.refused", session.run_id, body))
+        batch.events.append(cut_off(session.principal, proposal, error, at))
         results.append(
             Result(
                 status="error",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gerbang.adapters.models.openai_body import arguments_object, dump
+from gerbang.adapters.models.openai_body import arguments_object, dump, functions
 from gerbang.adapters.models.wirename import WireNames
 from gerbang.values.message import Message
 from gerbang.values.model import ModelRequest
@@ -37,17 +37,7 @@ def encode(request: ModelRequest, model: str, context: int) -> bytes:
     if answer_format is not None:
         body["format"] = answer_format
     if request.tools and request.tool_choice != "none":
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.wire_name,
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                },
-            }
-            for tool in request.tools
-        ]
+        body["tools"] = functions(request.tools)
     return dump(body)
 
 

@@ -1,11 +1,12 @@
 """Neutral messages to the JSON of OpenAI's chat completions."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from gerbang.adapters.models.wirename import WireNames
 from gerbang.values.message import Message, ToolCall
-from gerbang.values.model import ModelRequest
+from gerbang.values.model import ModelRequest, ToolSpec
 
 
 def encode(request: ModelRequest, model: str, *, stream_usage: bool) -> bytes:
@@ -20,17 +21,7 @@ def encode(request: ModelRequest, model: str, *, stream_usage: bool) -> bytes:
         body["stream_options"] = {"include_usage": True}
     sampling = request.sampling
     if request.tools and request.tool_choice != "none":
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.wire_name,
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                },
-            }
-            for tool in request.tools
-        ]
+        body["tools"] = functions(request.tools)
         body["tool_choice"] = _choice(request.tool_choice, names)
         if not sampling.parallel_calls:
             body["parallel_tool_calls"] = False
@@ -59,6 +50,21 @@ def _choice(choice: str, names: WireNames) -> Any:
 def dump(body: Any) -> bytes:
     """Return JSON in UTF-8. A lone surrogate becomes `?`: servers refuse the whole request for one."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def functions(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    """Return the tools as OpenAI's and Ollama's requests name them."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.wire_name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+            },
+        }
+        for tool in tools
+    ]
 
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:
