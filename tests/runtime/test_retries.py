@@ -79,6 +79,45 @@ def test_attempts(
     run(work())
 
 
+@pytest.mark.parametrize("reopened", [False, True])
+@pytest.mark.parametrize("risk", ["external_communication", "transactional", "destructive"])
+def test_a_grave_call_that_was_turned_away_is_sent_again_by_a_person_only(
+    tmp_path: Path, risk: str, reopened: bool
+) -> None:
+    seen: list[str] = []
+    tool = failing(1, seen, risk=risk, fault=BUSY, retry=FAST)
+    rule = {"id": "order", "match": {"tool": ["shop.order.v1"]}, "decision": "allow", "reason": "OK"}
+    policy = g.Policy.from_rules([{**rule, "auto": True}])
+    address = f"sqlite:{tmp_path / 's.db'}"
+
+    async def go_on(gate: g.Gateway) -> None:
+        again = await gate.call("shop.order.v1", {"item": "tea"}, run_id="r", step_id=2)
+        assert again.status == "pending"
+        assert again.decision is not None
+        assert again.decision.reasons[0] == "FLOOR_RATE_LIMITED"
+        assert again.approval_id is not None
+        other = await gate.call("shop.order.v1", {"item": "milk"}, run_id="r", step_id=3)
+        assert other.status == "ok"  # another call is no repetition
+        await gate.approve(again.approval_id, by=g.Principal(user="eva", tenant="local"))
+        sent = await gate.call("shop.order.v1", {"item": "tea"}, run_id="r", step_id=2)
+        assert (sent.status, sent.value) == ("ok", "ordered tea")
+        elsewhere = await gate.call("shop.order.v1", {"item": "tea"}, run_id="r2")
+        assert elsewhere.status == "ok"
+
+    async def work() -> None:
+        async with g.Gateway(tools=[tool], policy=policy, store=address) as gate:
+            first = await gate.call("shop.order.v1", {"item": "tea"}, run_id="r", step_id=1)
+            assert (code(first), len(seen)) == ("BUSY", 1)
+            if not reopened:
+                await go_on(gate)
+        if reopened:
+            async with g.Gateway(tools=[tool], policy=policy, store=address) as gate:
+                await go_on(gate)
+
+    run(work())
+    assert len(seen) == 4
+
+
 def test_a_wait_that_is_longer_than_the_call_may_take_is_not_begun() -> None:
     seen: list[str] = []
     fault = {**BUSY, "retry_after_ms": 60_000}

@@ -30,6 +30,7 @@ class Budget:
         self._by_tool: dict[str, int] = {}
         self._by_call: dict[str, int] = {}
         self._refused: dict[str, CallError] = {}
+        self._turned_away: set[str] = set()
 
     @property
     def bounded(self) -> bool:
@@ -86,6 +87,14 @@ class Budget:
     def refuse_again(self, fingerprint: str, error: CallError) -> None:
         """Remember a person's refusal: the same call is refused again without asking."""
         self._refused[fingerprint] = error
+
+    def turn_away(self, fingerprint: str) -> None:
+        """Remember that the target turned a call away for now which only a person may send again."""
+        self._turned_away.add(fingerprint)
+
+    def turned_away(self, fingerprint: str) -> bool:
+        """Tell whether it takes a person to make the same call again."""
+        return fingerprint in self._turned_away
 
     def refused(self, fingerprint: str) -> CallError | None:
         """Return the remembered refusal of the same call."""

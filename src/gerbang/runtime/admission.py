@@ -9,6 +9,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from gerbang.contract.authorise import authorised, named_resources
 from gerbang.contract.catalogue import Entry
 from gerbang.contract.check import check, unknown_tool
@@ -34,6 +36,7 @@ from gerbang.values.decision import recordable
 
 _DECISION_S = 60.0  # of a policy that does not bound its decisions itself
 _VERDICTS = frozenset({"allow", "ask", "deny"})
+_TURNED_AWAY = "FLOOR_RATE_LIMITED"
 _NOTHING: Mapping[Any, Any] = {}
 
 
@@ -91,7 +94,7 @@ class Admission:
             error = self._sound(session, checked, Found())
             if error is not None:
                 return Refusal(error)
-        return self._decided(checked, self._decide(self._document(session, checked, None)))
+        return self._decided(session, checked, self._decide(self._document(session, checked, None)))
 
     async def admit(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal:
         """Admit a proposal, looking up what is needed."""
@@ -116,7 +119,8 @@ class Admission:
                 found.records.append(recorded)
             except Unknown:  # the policy says no to a fact that it needs and has not
                 continue
-        return self._decided(ticket, await self._decide_async(self._document(session, ticket, found)))
+        decision = await self._decide_async(self._document(session, ticket, found))
+        return self._decided(session, ticket, decision)
 
     def blocking(self, session: RunSession, proposal: Proposal) -> Ticket | Refusal:
         """Admit without waiting: what would have to wait counts as unknown, which is a no."""
@@ -151,7 +155,7 @@ class Admission:
                 found.facts[fact], _ = asks.ask_now(asks.facts, fact, copied(checked.call.arguments), who)
             except Unknown:
                 continue
-        return self._decided(checked, self._decide(self._document(session, checked, found)))
+        return self._decided(session, checked, self._decide(self._document(session, checked, found)))
 
     async def again(self, session: RunSession, ticket: Ticket) -> Ticket | Refusal:
         """Take a ticket through layers 2 to 5 once more, as when its approval is used or it is sent again."""
@@ -351,9 +355,11 @@ class Admission:
         return Decision("deny", ("POLICY_ERROR",), None, self._policy.version)
 
     @staticmethod
-    def _decided(ticket: Ticket, decision: Decision) -> Ticket | Refusal:
+    def _decided(session: RunSession, ticket: Ticket, decision: Decision) -> Ticket | Refusal:
         if decision.decision == "deny":
             return Refusal(refusals.denied(decision), decision, ticket.call, ticket.seen)
+        if session.budget.turned_away(ticket.fingerprint) and decision.decision == "allow":
+            decision = replace(decision, decision="ask", reasons=(_TURNED_AWAY, *decision.reasons))
         ticket.decision = decision
         return ticket
 

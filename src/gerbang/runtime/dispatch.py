@@ -190,7 +190,10 @@ class Dispatch:
         while True:
             error, row = execution.outcome.error, flight.row
             self._breakers.noted(contract, error, clock.monotonic())
-            if error is None or flight.lates or next_step(contract, error, row.attempt) != "retry":
+            step = "no" if error is None else next_step(contract, error, row.attempt)
+            if step == "ask":
+                session.budget.turn_away(ticket.fingerprint)
+            if error is None or flight.lates or step != "retry":
                 return execution
             asked = error.retry_after_ms
             wait = wait_ms(contract, row.attempt, random.random(), None if asked is UNSET else asked)  # noqa: S311

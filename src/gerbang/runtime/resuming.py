@@ -11,6 +11,7 @@ from gerbang.approval.terms import read_terms
 from gerbang.approval.votes import read_votes
 from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import UsageError
+from gerbang.ledger.retry import next_step
 from gerbang.parse import arguments_from_json
 from gerbang.policy.history import STATUSES
 from gerbang.policy.tool_facts import ToolFacts, make_tool_facts, tool_facts
@@ -205,6 +206,8 @@ def heard(
     speaks = error is not None and error.said == OWN_WORDS
     if error is not None and speaks:
         told = error.message
+    if error is not None and contract is not None and next_step(contract, error, row.attempt) == "ask":
+        memory.budget.turn_away(row.fingerprint)
     if good or speaks:
         memory.tainted = memory.tainted or trust == "external"
         fields = frozenset() if contract is None else field_names(contract.parameters)
