@@ -39,7 +39,9 @@ Group = list[tuple[str, list[tuple[Any, ...]]]]
 async def one_run(store: Store, name: str) -> None:
     for step in range(STEPS):
         key = f"{name}-{step}".rjust(64, "0")
-        row = CallRow(key, name, str(step), 0, f"call_{step}", "files.read.v1", "DISPATCHED", "f" * 64, BODY)
+        row = CallRow(
+            key, name, str(step), 0, f"call_{step}", "files.read.v1", "DISPATCHED", "f" * 64, BODY, 1
+        )
         planned, sent = NewEvent(name, "call.planned", BODY), NewEvent(name, "call.dispatched", BODY)
         await store.commit(Batch(claims=[row], events=[planned, sent]))
         done = CallRow(

@@ -73,7 +73,9 @@ async def one_run(store: Store, name: str, fence: int | None) -> None:
     lease = None if fence is None else (name, fence)
     for step in range(STEPS):
         key = f"{name}-{step}".rjust(64, "0")
-        row = CallRow(key, name, str(step), 0, f"call_{step}", "files.read.v1", "DISPATCHED", "f" * 64, BODY)
+        row = CallRow(
+            key, name, str(step), 0, f"call_{step}", "files.read.v1", "DISPATCHED", "f" * 64, BODY, 1
+        )
         planned, sent = NewEvent(name, "call.planned", BODY), NewEvent(name, "call.dispatched", BODY)
         await store.commit(Batch(claims=[row], events=[planned, sent], lease=lease, stops=("all",)))
         done = CallRow(
