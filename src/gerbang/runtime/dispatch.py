@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from gerbang.approval.grant import AuthorisedCall, renewed
+from gerbang.contract.client_tools import is_clients
 from gerbang.errors import StoreError
 from gerbang.ledger.retry import next_step, wait_ms
 from gerbang.ports import Clock
@@ -266,8 +267,10 @@ def _not_begun(session: RunSession, committed: Committed) -> Stopped:
 
 def _doubted(ticket: Ticket, flight: _Flight, execution: Execution) -> Execution:
     """Return how a call ended: that its last attempt had no effect says nothing of one before it."""
-    error = execution.outcome.error
-    if not flight.doubt or error is None or error.effect != "none" or ticket.call.contract.risk.is_read:
+    error, contract = execution.outcome.error, ticket.call.contract
+    if not flight.doubt or error is None or error.effect != "none":
+        return execution
+    if contract.risk.is_read or is_clients(contract):  # neither has an effect that could be in doubt
         return execution
     return Execution(Outcome("UNCERTAIN", error=refusals.uncertain()))
 
