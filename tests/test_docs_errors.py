@@ -8,7 +8,8 @@ from gerbang.values.failure import ERROR_TYPES
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "errors.md").read_text("utf-8")
 TABLE = re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", PAGE.partition("## Codes")[2], re.MULTILINE)
-TABLES = ("sentences_en.py", "sentences_id.py")  # what could be said, not what is
+KINDS = ("sentences", "approvals", "limits")
+TABLES = {f"{kind}_{lang}.py" for kind in KINDS for lang in ("en", "id")}  # what could be said, not what is
 SOURCE = "".join(
     path.read_text("utf-8") for path in (ROOT / "src" / "gerbang").rglob("*.py") if path.name not in TABLES
 )

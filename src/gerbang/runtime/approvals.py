@@ -23,7 +23,7 @@ from gerbang.runtime.behind import Behind
 from gerbang.runtime.bodies import step_name, with_detail
 from gerbang.runtime.duties import duties_of
 from gerbang.runtime.events import ApprovalNeeded
-from gerbang.runtime.intent import basis
+from gerbang.runtime.intent import call_row
 from gerbang.runtime.named_files import NamedFiles
 from gerbang.runtime.objections import SOMEBODY_ELSE, forged, no_file, objected, stale
 from gerbang.runtime.outbox import Outbox
@@ -210,20 +210,7 @@ class Approvals:
             terms=written(terms),
         )
         approval = sealed(approval, self._key)
-        held = CallRow(
-            key=ticket.key,
-            run_id=session.run_id,
-            step_id=step_name(call.proposal.step_id),
-            ordinal=call.proposal.ordinal,
-            call_id=call.proposal.call_id,
-            tool=call.contract.name,
-            state=CallState.PLANNED,
-            fingerprint=ticket.fingerprint,
-            arguments=call.canonical,
-            approval_id=approval.approval_id,
-            updated_at=now,
-            policy_input=b"" if ticket.seen is None else basis(session, ticket.seen),
-        )
+        held = call_row(session, ticket, CallState.PLANNED, 0, now, approval.approval_id)
         batch = session.batch()
         batch.claims.append(held)
         batch.knows = session.memory.knows

@@ -182,11 +182,8 @@ class RunDriver:
     async def _ask(self, command: AskModel, state: LoopState) -> Answered | ModelFailed:
         session, settings = self._session, self._settings
         budget = session.budget
-        if budget.max_tokens is not None or session.token_limits:
-            over = budget.out_of_tokens() or await over_tokens(self._store, session)
-        else:
-            over = False
-        if over:
+        limited = budget.max_tokens is not None or session.token_limits
+        if limited and (budget.out_of_tokens() or await over_tokens(self._store, session)):
             self._detail = "The model's tokens are used up (BUDGET_TOKENS)."
             raise TimeoutError
         if session.carry is not None and not self._store.immediate:
@@ -221,12 +218,7 @@ class RunDriver:
         except Exception as error:  # a foreign adapter may raise anything; its text may hold a secret
             self._detail = f"The model adapter failed inside ({type(error).__name__[:80]})."
             return ModelFailed()
-        self._usage[0] += answer.usage.input_tokens
-        self._usage[1] += answer.usage.output_tokens
-        spent = answer.usage.input_tokens + answer.usage.output_tokens
-        if session.token_limits:
-            await spend_tokens(self._store, session, spent)
-        budget.tokens += spent
+        await self._spend(answer)
         if not sampling.parallel_calls:
             answer = one_at_a_time(answer)
         if not answer.calls and answer.finish_reason in CUT_OFF:
@@ -242,14 +234,23 @@ class RunDriver:
         silent = not (answer.calls or self._ran or answer.content.strip())
         return Answered(len(answer.calls), denied=silent and refused_for_good(self._last))
 
+    async def _spend(self, answer: Answer) -> None:
+        """Count the tokens of an answer."""
+        usage, session = answer.usage, self._session
+        self._usage[0] += usage.input_tokens
+        self._usage[1] += usage.output_tokens
+        spent = usage.input_tokens + usage.output_tokens
+        if session.token_limits:
+            await spend_tokens(self._store, session, spent)
+        session.budget.tokens += spent
+
     async def _commit_answer(self, answer: Answer, step: int) -> None:
         """Make the answer durable before anything of it is dispatched."""
         session = self._session
         self._asked = step
         self._proposals = [self._proposal(asked, step, index) for index, asked in enumerate(answer.calls)]
         session.ended.clear()
-        message = self._assistant(answer)
-        self._transcript.append(message)
+        self._transcript.append(self._assistant(answer))
         self._record.answered(
             answer, step, self._transcript.messages, self._proposals, self._settings.text_protocol
         )
@@ -321,9 +322,8 @@ class RunDriver:
 
     def _say(self, results: Sequence[Result], step: int) -> None:
         """Put the results into the conversation, in the order of the calls."""
-        text = self._settings.text_protocol
         for message in told([_kept(one) for one in results], self._settings, step, self._session.lang):
-            self._transcript.append(message, result=text)
+            self._transcript.append(message, result=self._settings.text_protocol)
 
     async def _finish(self, run_state: RunState, state: LoopState) -> RunResult:
         session = self._session

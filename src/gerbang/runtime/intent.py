@@ -11,9 +11,10 @@ from gerbang.ledger.machine import LedgerEvent, advance
 from gerbang.policy.basis import facts_text, kept
 from gerbang.policy.input import PolicyInput
 from gerbang.runtime.bodies import decided, is_masked, shown_input, shown_text, step_name, text_of
+from gerbang.runtime.plan import draws
 from gerbang.runtime.session import RunSession
 from gerbang.values.event import NewEvent, Said
-from gerbang.values.record import CallRow, CallState
+from gerbang.values.record import Batch, CallRow, CallState
 
 if TYPE_CHECKING:
     from gerbang.runtime.ticket import Ticket
@@ -122,10 +123,40 @@ def intent(
     return NewEvent(session.run_id, kind, said if found is None else said.written())  # facts may be anything
 
 
-def dispatched_row(
-    session: RunSession, ticket: "Ticket", attempt: int, at: float, approval_id: str | None
+def intent_batch(
+    session: RunSession,
+    ticket: "Ticket",
+    row: CallRow,
+    at: float,
+    verdict: "Verdict | None",
+    over: CallRow | None,
+) -> Batch:
+    """Return what is committed before the call of `row` runs. `over` is a row whose place it takes."""
+    batch = session.batch()
+    if over is None:
+        batch.claims.append(row)
+        batch.knows = session.memory.knows
+    else:
+        batch.calls.append(row)
+    if verdict is not None:
+        verdict.use(batch, at)
+    batch.stops = (*ticket.plan.stops, session.stop, session.switch)
+    batch.lease = session.lease
+    if ticket.plan.limits or ticket.plan.rate is not None:
+        batch.takes, batch.spends = draws(ticket.plan, session.principal, session.run_id)
+    batch.events.append(intent("call.dispatched", session, ticket, row, verdict))
+    return batch
+
+
+def call_row(
+    session: RunSession,
+    ticket: "Ticket",
+    state: CallState,
+    attempt: int,
+    at: float,
+    approval_id: str | None,
 ) -> CallRow:
-    """Return the row of a call that is about to run."""
+    """Return the row of a call that waits for a person (attempt 0), or is about to run."""
     call, proposal = ticket.call, ticket.call.proposal
     return CallRow(  # in the order of the fields: names of so many cost as much as all the rest
         ticket.key,
@@ -134,7 +165,7 @@ def dispatched_row(
         proposal.ordinal,
         proposal.call_id,
         call.contract.name,
-        DISPATCHED,
+        state,
         ticket.fingerprint,
         call.canonical,
         attempt,

@@ -21,11 +21,10 @@ from gerbang.runtime.bodies import (
     refused_body,
 )
 from gerbang.runtime.executor import Execution
-from gerbang.runtime.intent import DISPATCHED, basis, dispatched_row, intent
+from gerbang.runtime.intent import DISPATCHED, basis, call_row, intent, intent_batch
 from gerbang.runtime.listening import learn, read_again, speaks_of_outside
 from gerbang.runtime.outcome import ended
 from gerbang.runtime.output import Output
-from gerbang.runtime.plan import draws
 from gerbang.runtime.present import show_error, show_result
 from gerbang.runtime.refusing import denied_row, denies, refusal
 from gerbang.runtime.session import RunSession
@@ -84,20 +83,9 @@ class Records:
 
         `over` is a row whose place the call takes. Raises Behind when others have gone on with the run.
         """
-        row = dispatched_row(session, ticket, attempt, at, None if verdict is None else verdict.approval_id)
-        batch = session.batch()
-        if over is None:
-            batch.claims.append(row)
-            batch.knows = session.memory.knows
-        else:
-            batch.calls.append(row)
-        if verdict is not None:
-            verdict.use(batch, at)
-        batch.stops = (*ticket.plan.stops, session.stop, session.switch)
-        batch.lease = session.lease
-        if ticket.plan.limits or ticket.plan.rate is not None:
-            batch.takes, batch.spends = draws(ticket.plan, session.principal, session.run_id)
-        batch.events.append(intent("call.dispatched", session, ticket, row, verdict))
+        approval_id = None if verdict is None else verdict.approval_id
+        row = call_row(session, ticket, DISPATCHED, attempt, at, approval_id)
+        batch = intent_batch(session, ticket, row, at, verdict, over)
         history, before = session.memory.history, None
         if self._history:  # before anything is waited for: a sibling that is decided on meanwhile counts it
             before = history.before(ticket.plan.info) if batch.knows >= 0 else None

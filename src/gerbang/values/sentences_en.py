@@ -3,6 +3,7 @@
 from typing import Final
 
 from gerbang.values.approvals_en import APPROVALS
+from gerbang.values.limits_en import LIMITS
 from gerbang.values.sentence import Sentence
 
 ERRORS: Final[dict[str, Sentence]] = {
@@ -256,60 +257,6 @@ ERRORS: Final[dict[str, Sentence]] = {
     "APPROVAL_TIMEOUT": Sentence(
         "The approval was not given, or not used, in time.", "Tell the user; do not send the same call again."
     ),
-    # rate_limited, budget_exceeded
-    "RATE_TOOL": Sentence(
-        "This tool is called too often.", "Wait as long as retry_after_ms says, or finish with what is known."
-    ),
-    "RATE_ACTOR": Sentence(
-        "Too many calls were made for this user.",
-        "Wait as long as retry_after_ms says, or finish with what is known.",
-    ),
-    "RATE_TENANT": Sentence(
-        "Too many calls were made for this tenant.",
-        "Wait as long as retry_after_ms says, or finish with what is known.",
-    ),
-    "RATE_TEAM": Sentence(
-        "Too many calls were made for this team.",
-        "Wait as long as retry_after_ms says, or finish with what is known.",
-    ),
-    "RATE_RUN": Sentence(
-        "Too many calls were made in this run.",
-        "Wait as long as retry_after_ms says, or finish with what is known.",
-    ),
-    "TOO_MANY_AT_ONCE": Sentence(
-        "As many calls of {tool} run already as may run at once.",
-        "Try again later, or finish with what is known.",
-        "As many calls of this tool run already as may run at once.",
-    ),
-    "TOO_MANY_LATE_CALLS": Sentence(
-        "Too many earlier calls still run past their time-out.", "Wait, or finish with what is known."
-    ),
-    "BUDGET_STEPS": Sentence(
-        "The steps of this run are used up.", "Finish with what is known, and say what is missing."
-    ),
-    "BUDGET_CALLS": Sentence(
-        "This run may make {limit} calls, and has made them.",
-        "Finish with what is known, and say what is missing.",
-        "The calls of this run are used up.",
-    ),
-    "BUDGET_COST": Sentence(
-        "The cost units are used up.", "Finish with what is known, and say what is missing."
-    ),
-    "BUDGET_TOKENS": Sentence(
-        "The tokens are used up.", "Finish with what is known, and say what is missing."
-    ),
-    "BUDGET_TIME": Sentence(
-        "The time of this run is used up.", "Finish with what is known, and say what is missing."
-    ),
-    "BUDGET_CONTEXT": Sentence(
-        "The result does not fit into the model's context any more.",
-        "Ask for less, or finish with what is known.",
-    ),
-    "REPEATED_CALL": Sentence(
-        "The same call was made {times} times already; its answer does not change.",
-        "Finish with what is known, and say what is missing.",
-        "The same call was made too often; its answer does not change.",
-    ),
     # timeout, transient_network_error, upstream_error
     "TOOL_TIMEOUT": Sentence(
         "The tool gave no result within {seconds} s.",
@@ -402,5 +349,6 @@ ERRORS: Final[dict[str, Sentence]] = {
         "The tool failed inside.",
     ),
     **APPROVALS,
+    **LIMITS,
 }
 """By error code, or code and variant; by error type where the code is a policy's own."""

@@ -3,9 +3,8 @@
 from typing import Final
 
 from gerbang.values.approvals_id import APPROVALS
+from gerbang.values.limits_id import FINISH, LIMITS
 from gerbang.values.sentence import Sentence
-
-_FINISH: Final = "Selesaikan dengan yang sudah diketahui, dan sebutkan apa yang kurang."
 
 ERRORS: Final[dict[str, Sentence]] = {
     # parse_error
@@ -267,54 +266,6 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Persetujuan tidak diberikan, atau tidak dipakai, pada waktunya.",
         "Beri tahu pengguna; jangan kirim panggilan yang sama lagi.",
     ),
-    # rate_limited, budget_exceeded
-    "RATE_TOOL": Sentence(
-        "Tool ini dipanggil terlalu sering.",
-        "Tunggu selama retry_after_ms, atau selesaikan dengan yang sudah diketahui.",
-    ),
-    "RATE_ACTOR": Sentence(
-        "Terlalu banyak panggilan untuk pengguna ini.",
-        "Tunggu selama retry_after_ms, atau selesaikan dengan yang sudah diketahui.",
-    ),
-    "RATE_TENANT": Sentence(
-        "Terlalu banyak panggilan untuk tenant ini.",
-        "Tunggu selama retry_after_ms, atau selesaikan dengan yang sudah diketahui.",
-    ),
-    "RATE_TEAM": Sentence(
-        "Terlalu banyak panggilan untuk tim ini.",
-        "Tunggu selama retry_after_ms, atau selesaikan dengan yang sudah diketahui.",
-    ),
-    "RATE_RUN": Sentence(
-        "Terlalu banyak panggilan dalam proses ini.",
-        "Tunggu selama retry_after_ms, atau selesaikan dengan yang sudah diketahui.",
-    ),
-    "TOO_MANY_AT_ONCE": Sentence(
-        "Panggilan {tool} yang berjalan sudah sebanyak yang boleh berjalan bersamaan.",
-        "Coba lagi nanti, atau selesaikan dengan yang sudah diketahui.",
-        "Panggilan tool ini yang berjalan sudah sebanyak yang boleh berjalan bersamaan.",
-    ),
-    "TOO_MANY_LATE_CALLS": Sentence(
-        "Terlalu banyak panggilan terdahulu masih berjalan melewati batas waktunya.",
-        "Tunggu, atau selesaikan dengan yang sudah diketahui.",
-    ),
-    "BUDGET_STEPS": Sentence("Langkah proses ini sudah habis.", _FINISH),
-    "BUDGET_CALLS": Sentence(
-        "Proses ini boleh membuat {limit} panggilan, dan semuanya sudah dipakai.",
-        _FINISH,
-        "Panggilan proses ini sudah habis.",
-    ),
-    "BUDGET_COST": Sentence("Satuan biaya sudah habis.", _FINISH),
-    "BUDGET_TOKENS": Sentence("Token sudah habis.", _FINISH),
-    "BUDGET_TIME": Sentence("Waktu proses ini sudah habis.", _FINISH),
-    "BUDGET_CONTEXT": Sentence(
-        "Hasilnya tidak muat lagi dalam konteks model.",
-        "Minta lebih sedikit, atau selesaikan dengan yang sudah diketahui.",
-    ),
-    "REPEATED_CALL": Sentence(
-        "Panggilan yang sama sudah dibuat {times} kali; jawabannya tidak berubah.",
-        _FINISH,
-        "Panggilan yang sama dibuat terlalu sering; jawabannya tidak berubah.",
-    ),
     # timeout, transient_network_error, upstream_error
     "TOOL_TIMEOUT": Sentence(
         "Tool tidak memberi hasil dalam {seconds} detik.",
@@ -395,12 +346,13 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Program lain sekarang menjalankan proses ini, jadi panggilan ini tidak dijalankan di sini.",
         "Jangan lakukan apa pun: program itu meneruskan prosesnya.",
     ),
-    "DEADLINE/running": Sentence("Waktu proses ini habis saat panggilan ini berjalan.", _FINISH),
-    "DEADLINE": Sentence("Batas waktu lewat sebelum panggilan ini dikirim.", _FINISH),
+    "DEADLINE/running": Sentence("Waktu proses ini habis saat panggilan ini berjalan.", FINISH),
+    "DEADLINE": Sentence("Batas waktu lewat sebelum panggilan ini dikirim.", FINISH),
     "INTERNAL": Sentence(
         "Tool gagal di dalam ({reference}).",
         "Beri tahu pengguna; tool lain mungkin masih berfungsi.",
         "Tool gagal di dalam.",
     ),
     **APPROVALS,
+    **LIMITS,
 }

@@ -4,12 +4,11 @@ import os
 from itertools import islice
 from typing import TypeVar
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang.adapters.stores.checks import Checks, Nowhere, asks, only_stops, span_of, window
 from gerbang.adapters.stores.heads import is_behind
+from gerbang.adapters.stores.memory_chain import Chain
 from gerbang.adapters.stores.seal_mark import NAME, check_mark
 from gerbang.adapters.stores.store_clock import MICRO, StoreClock
 from gerbang.adapters.stores.switches import Switches
@@ -21,11 +20,9 @@ from gerbang.adapters.stores.writing import (
     renewed_call,
     renewed_run,
 )
-from gerbang.audit.chain import core, extend, start
 from gerbang.errors import StoreError
 from gerbang.ports import Clock, Named
 from gerbang.values.call_order import follows, frees
-from gerbang.values.event import NewEvent, Said
 from gerbang.values.record import (
     ERASED,
     OPEN_STATES,
@@ -50,49 +47,6 @@ from gerbang.values.record import (
 
 Row = TypeVar("Row", RunRow, ApprovalRow)
 
-_DIGEST = 32
-
-
-class _Chain(Struct, gc=False):
-    """One run's events, column by column: lists cost a third of rows.
-
-    Bodies are written and digests made when they are read: nothing that they are made from can change.
-    """
-
-    run_id: str
-    kinds: list[str] = []
-    bodies: list[bytes | Said] = []
-    digests: bytearray = msgspec.field(default_factory=bytearray)
-    by: int = 0
-    since: int = 0
-
-    def append(self, event: NewEvent, writer: int) -> int:
-        if self.by != writer:
-            self.by, self.since = writer, len(self.kinds)
-        self.kinds.append(event.kind)
-        self.bodies.append(event.said)
-        return len(self.kinds)
-
-    def row(self, index: int) -> EventRow:
-        digests = self.digests
-        if not digests:
-            digests += start(self.run_id)
-        while len(digests) < (index + 2) * _DIGEST:
-            done = len(digests) // _DIGEST - 1
-            digests += extend(bytes(digests[-_DIGEST:]), self.kinds[done], self._body(done))
-        digest = bytes(digests[(index + 1) * _DIGEST : (index + 2) * _DIGEST])
-        return EventRow(self.run_id, index + 1, self.kinds[index], self._body(index), digest)
-
-    def _body(self, index: int) -> bytes:
-        said = self.bodies[index]
-        if isinstance(said, Said):
-            said = self.bodies[index] = said.written()
-        return said
-
-    def erase(self) -> None:
-        """Take the details away, and the salt with which bodies would be written."""
-        self.bodies[:] = [core(self._body(index)) for index in range(len(self.bodies))]
-
 
 class MemoryStore(Switches):
     """Records for as long as the process lives. `commit` never waits; one event loop uses it.
@@ -113,7 +67,7 @@ class MemoryStore(Switches):
         self._calls_of: dict[str, dict[str, None]] = {}
         self._approvals: dict[str, ApprovalRow] = {}
         self._messages: dict[str, Message] = {}
-        self._chains: dict[str, _Chain] = {}
+        self._chains: dict[str, Chain] = {}
 
     async def open(self) -> None:
         """Make it usable again after `close`; what was recorded is still there."""
@@ -153,7 +107,7 @@ class MemoryStore(Switches):
         for event in batch.events:
             chain = self._chains.get(event.run_id)
             if chain is None:
-                chain = self._chains[event.run_id] = _Chain(event.run_id)
+                chain = self._chains[event.run_id] = Chain(event.run_id)
             seq = chain.append(event, batch.writer)
         for erase in batch.erases:
             self._erase(erase)
