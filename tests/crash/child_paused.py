@@ -29,7 +29,8 @@ inside = threading.Semaphore(0)
 
 
 def pause() -> None:
-    os.kill(os.getpid(), signal.SIGSTOP)
+    """Stop the process, this thread first: by a signal to the process another thread might be the first."""
+    signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
     awake.set()
 
 
