@@ -58,6 +58,19 @@ def test_a_refusal_stays_one(place: Path) -> None:
     assert not (place / "outbox.txt").exists()
 
 
+@pytest.mark.parametrize("again", ["resume", "call"])
+def test_a_cancelled_run_stays_closed(place: Path, again: str) -> None:
+    _, run = waiting(place)
+    assert gerbang("runs", "cancel", run, cwd=place).code == 0
+    words = ("runs", "resume", run, *MINE) if again == "resume" else ("call", *MAIL, "--run", run, *MINE)
+    for _ in range(2):
+        ran = gerbang(*words, "--json", cwd=place)
+        assert (ran.code, ran.json["error"]["error_code"]) == (1, "RUN_CANCELLED")
+    assert gerbang("approvals", "list", "--json", cwd=place).json == []
+    assert state_of(place, run) == "cancelled"
+    assert not (place / "outbox.txt").exists()
+
+
 def state_of(place: Path, run: str) -> str:
     shown = gerbang("runs", "show", run, "--json", cwd=place)
     return str(shown.json["run"]["state"])

@@ -170,6 +170,10 @@ def test_a_single_call_that_waits_for_an_approval(url: str) -> None:
             records = await bodies(gate.store, out.run_id)
             assert [record["kind"] for record in records if record["kind"] in TERMINAL] == ["call.refused"]
             assert [row.state for row in await gate.store.calls(out.run_id)] == ["CANCELLED"]
+            again = await gate.call("mail.send.v1", {"to": "ana"}, run_id=out.run_id, alone=True)
+            assert again.error is not None
+            assert again.error.error_code == "RUN_CANCELLED"
+            assert await gate.store.approvals(run_id=out.run_id, state="pending") == []
 
     run(work())
 
@@ -183,9 +187,11 @@ def test_a_run_of_a_program_of_its_own(url: str) -> None:
             waits = await gate.call(*SEND, run_id="r", step_id=2)
             assert (waits.status, (await gate.cancel_run("r", by=BOSS)).state) == ("pending", "cancelled")
             assert await gate.store.approvals(run_id="r", state="pending") == []
-            again = await gate.call(*READ, run_id="r", step_id=3)
-            assert again.error is not None
-            assert (again.error.error_type, again.error.error_code) == ("cancelled", "RUN_CANCELLED")
+            for call, step in ((READ, 3), (SEND, 2), (SEND, 4)):  # also where a person would be asked
+                again = await gate.call(*call, run_id="r", step_id=step)
+                assert again.error is not None
+                assert (again.error.error_type, again.error.error_code) == ("cancelled", "RUN_CANCELLED")
+            assert await gate.store.approvals(run_id="r", state="pending") == []
             assert (await gate.call(*READ, run_id="other")).status == "ok"
             assert await gate.kills() == []
             await gate.erase("r", by=BOSS)

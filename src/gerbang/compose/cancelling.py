@@ -55,7 +55,7 @@ class Cancelling:
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LAST_LOOK_S)
             run = await self._own(run_id, by)
-        if asked:  # it may have ended before it could hear of that
+        if asked and not _by_calls(run):  # it may have ended before it could hear of that
             await self._store.revive(RUN_SWITCH + run_id)
         return run
 
@@ -70,8 +70,11 @@ class Cancelling:
         return run
 
     async def _ask(self, run: RunRow, by: Principal, reason: str) -> None:
-        kill = Kill(RUN_SWITCH + run.run_id, by.user, reason, self._clock.now())
-        await write(self._store, Batch(kills=(kill,), events=[self._asked(run, by, reason)]))
+        kills = (self._switch(run, by, reason),)
+        await write(self._store, Batch(kills=kills, events=[self._asked(run, by, reason)]))
+
+    def _switch(self, run: RunRow, by: Principal, reason: str) -> Kill:
+        return Kill(RUN_SWITCH + run.run_id, by.user, reason, self._clock.now())
 
     def _asked(self, run: RunRow, by: Principal, reason: str) -> NewEvent:
         body = CancelAsked(run.run_id, by.user, by.tenant, reason, self._clock.now())
@@ -80,8 +83,7 @@ class Cancelling:
     async def _end_open(self, run: RunRow, by: Principal, reason: str) -> RunRow:
         """End a run that its caller drives call by call: its switch stays on, whoever makes the next one."""
         session = self._recovery.session(run)
-        kill = Kill(RUN_SWITCH + run.run_id, by.user, reason, self._clock.now())
-        await write(self._store, Batch(kills=(kill,), events=[self._asked(run, by, reason)]))
+        await self._ask(run, by, reason)
         planned = await withdraw_open(self._store, self._clock, session, _note(by))
         batch, ended = self._end(session, run, "", [proposal_of(row) for row in planned], run.steps)
         batch.events.append(await self._finished(session, ended))
@@ -110,7 +112,11 @@ class Cancelling:
         self, session: RunSession, run: RunRow, calls: list[CallRow], by: Principal, reason: str
     ) -> RunRow | None:
         progress = await self._progress(run)
-        await write(self._store, Batch(events=[self._asked(run, by, reason)], lease=session.lease))
+        # a call that was left waiting may be made again by its run: the switch of such a run stays on
+        kills = (self._switch(run, by, reason),) if _by_calls(run) else ()
+        await write(
+            self._store, Batch(events=[self._asked(run, by, reason)], kills=kills, lease=session.lease)
+        )
         planned = await withdraw_open(self._store, self._clock, session, _note(by))
         if not await self._recovery.close_sent(session, [row for row in calls if row not in planned]):
             return None
@@ -123,7 +129,8 @@ class Cancelling:
         batch, ended = self._end(session, run, answer, left, steps)
         batch.events.append(await self._finished(session, ended))
         batch.lease = session.lease
-        batch.revives = (session.switch,)
+        if not kills:
+            batch.revives = (session.switch,)
         return ended if (await write(self._store, batch)).written else None
 
     async def _progress(self, run: RunRow) -> Progress | None:
@@ -148,6 +155,11 @@ class Cancelling:
         answer = session.memory.marks.of(ended.answer.encode())
         body = RunFinished(ended.run_id, ended.state, ended.steps, calls, answer, ended.updated_at)
         return event("run.finished", ended.run_id, body)
+
+
+def _by_calls(run: RunRow) -> bool:
+    """Whether callers make the calls of the run, not an agent: they could make one again after its end."""
+    return not run.prompt and not run.model
 
 
 def _unanswered(progress: Progress) -> list[Proposal]:

@@ -113,9 +113,9 @@ class Approvals:
             terms = await self._terms(session, ticket)
         except UnreadableFile as file:
             return Verdict("refused", error=no_file(str(file.args[0])))
-        held, approval, taken = await self._request(session, ticket, terms)
-        if taken is not None:
-            return Verdict("taken", row=taken)
+        held, approval, unasked = await self._request(session, ticket, terms)
+        if unasked is not None:
+            return unasked
         return await self._ask_now(session, ticket, held, approval, waiting)
 
     async def _terms(self, session: RunSession, ticket: "Ticket") -> Terms:
@@ -183,8 +183,8 @@ class Approvals:
 
     async def _request(
         self, session: RunSession, ticket: "Ticket", terms: Terms
-    ) -> tuple[CallRow, ApprovalRow, CallRow | None]:
-        """Make a request durable; the call's key is held by a PLANNED row."""
+    ) -> tuple[CallRow, ApprovalRow, Verdict | None]:
+        """Make a request durable; the call's key is held by a PLANNED row. A verdict: it was not written."""
         call, now = ticket.call, self._clock.now()
         duties = duties_of(terms.duties)
         effects = call.contract.side_effects
@@ -219,7 +219,7 @@ class Approvals:
         batch.events.append(approval_event("requested", asked, now))
         letter = self._questions.letter(session, asked)
         batch.messages += [] if letter is None else [letter]
-        batch.lease = session.lease
+        batch.lease, batch.stops = session.lease, (session.switch,)  # nobody is asked for a run that is ended
         try:
             committed = await write(self._store, batch)
         except asyncio.CancelledError:
@@ -235,7 +235,10 @@ class Approvals:
             session.give_back(batch, letter)
         if committed.fenced or committed.behind:
             raise TakenOver if committed.fenced else Behind
-        return held, approval, committed.taken
+        if committed.stopped is not None:
+            session.ask_to_end()
+            return held, approval, Verdict("refused", error=refusals.not_committed(committed))
+        return held, approval, None if committed.taken is None else Verdict("taken", row=committed.taken)
 
     async def _ask_now(
         self,
