@@ -44,7 +44,9 @@ def call(
     pending: options.Pending = False,
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="RUN", help="The run of an earlier call: go on with it, as approved."),
+        typer.Option(
+            "--run", metavar="RUN", help="The run of an earlier call, by its whole name: go on with it."
+        ),
     ] = None,
     json: options.Json = False,
 ) -> int:
