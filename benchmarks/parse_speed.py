@@ -100,7 +100,8 @@ def peers() -> str:
         return "Other parsers were not measured: their environment is not installed (see _parse_peers.py)."
     texts = {dialect: argument(dialect, 100_000) for dialect in PEERS}
     done = subprocess.run(
-        [str(python), str(HERE / "_parse_peers.py")],
+        # -P: `http.py` beside it is not the library's
+        [str(python), "-P", str(HERE / "_parse_peers.py")],
         input=json.dumps(texts),
         capture_output=True,
         text=True,

@@ -123,7 +123,7 @@ def peers() -> dict[str, float]:
     if not PEERS.exists():
         return {}
     done = subprocess.run(
-        [str(PEERS), str(HERE / "policy_peers.py")], capture_output=True, text=True, check=False
+        [str(PEERS), "-P", str(HERE / "policy_peers.py")], capture_output=True, text=True, check=False
     )
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
     return found
