@@ -5,8 +5,8 @@ statement that the store's writer runs is noted. The floor is a plain thread tha
 round before, the same rows in the same commits, and spends the CPU that the runs took on the memory store in
 this round: one after the other, or at best side by side, where a commit waits only for the work that led to
 it. The memory store writes its rows only when somebody reads them (docs/decisions/0006), and the floor is
-handed rows that are written; so their writing is measured by reading them and counts for the floor as well. The
-last row of shares leaves it out. Medians of interleaved rounds, a new file each.
+handed rows that are written; so their writing is measured by reading them and counts for the floor as well.
+The last row of shares leaves it out. Medians of interleaved rounds, a new file each.
 """
 
 import asyncio
