@@ -228,7 +228,7 @@ def test_export(place: Path) -> None:
     assert calls[0]["input_hash"].startswith("sha256:")
     receipts = audit(place, "audit", "export", "--format", "receipts", "--environment", "prod")
     assert len(receipts.lines) == 5  # the call that fits no contract is no action
-    assert "1 calls have no receipt" in receipts.err
+    assert "No receipt for 1 call:" in receipts.err
     for one in receipts.lines:
         assert [c for c in check_conformance(one, 3) if c.severity == "fail"] == []
     first = check_conformance(receipts.lines[0], 3, arguments={"name": "pelangi"})
@@ -269,6 +269,36 @@ def test_replay(place: Path) -> None:
     now = audit(place, "replay", name, *mine, "--policy", "allow.yaml", "--json")
     assert (now.code, now.json["difference"]["then"]) == (1, "approved_by_policy")
     assert audit(place, "replay", "nobody").code == 2
+
+
+def test_a_replay_without_the_tools_names_them_and_how_to_give_them(place: Path) -> None:
+    name = (place / "run").read_text()
+    bare = audit(place, "replay", name, "--policy", "allow.yaml")
+    assert (bare.code, bare.out) == (2, "")
+    for part in ("docs.read.v1, docs.write.v1", "--python MODULE:NAME", "tools_file", name):
+        assert part in bare.err, part
+    assert audit(place, "replay", name, "--json").code == 2
+
+
+def test_a_replay_leaves_out_what_a_switch_stopped(place: Path) -> None:
+    async def work() -> None:
+        async with g.Gateway([read, write], policy=ALLOW_ALL, store=f"sqlite:{place / 's.db'}") as gate:
+            model = ScriptedModel(
+                [
+                    [("docs.read.v1", {"name": "a"}), ("docs.write.v1", {"name": "b"})],
+                    [("docs.write.v1", {"name": "c"})],
+                    "selesai",
+                ]
+            )
+            await gate.kill("tool:docs.write.v1")
+            result = await g.Agent(model, gate).run("go", run_id="stopped")
+            assert [call.status for call in result.calls] == ["ok", "error", "error"]
+            await gate.revive("tool:docs.write.v1")
+
+    asyncio.run(work())
+    again = audit(place, "replay", "stopped", "--python", "mytools:tools", "--policy", "allow.yaml")
+    assert (again.code, again.out) == (0, "1 call, no difference.\n"), again.err
+    assert "A kill switch stopped 2 calls then" in again.err
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ GOOD: list[tuple[tuple[str, ...], str]] = [
     (("runs", "show", "order-1"), "order-1"),  # an id, though another begins so
     (("runs", "show", "order-12"), "order-12"),
     (("runs", "show", "pl"), "plan-1"),
-    (("audit", "verify", "pl"), "1 runs, 1 events"),
+    (("audit", "verify", "pl"), "1 run, 1 event."),
     (("audit", "export", "pl"), '"run_id":"plan-1"'),
     (("audit", "erase", "order-2"), "order-2"),
     (("audit", "erase", "pla"), "plan-1"),

@@ -32,6 +32,10 @@ def names(text: str) -> set[str]:
     return {str(name) for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 
+def columns(text: str) -> int:
+    return re.sub(r"\{[^}]*\}", "", text).count("|")  # within braces it stands between forms of a noun
+
+
 @pytest.mark.parametrize("key", TEXTS)
 def test_both_languages_say_the_same_particulars(key: str) -> None:
     english, indonesian = TEXTS[key]
@@ -39,8 +43,7 @@ def test_both_languages_say_the_same_particulars(key: str) -> None:
     assert indonesian
     assert names(english) == names(indonesian)
     assert english.endswith(".") == indonesian.endswith(".")
-    if "|" in english:
-        assert english.count("|") == indonesian.count("|")
+    assert columns(english) == columns(indonesian)
 
 
 def test_every_text_is_said_somewhere_and_every_one_said_is_there() -> None:

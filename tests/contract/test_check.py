@@ -40,7 +40,7 @@ SECRET = "hunter2-very-secret"  # stands in every wrong value: no finding may re
         ({"const": 1}, SECRET, "NOT_IN_ENUM", "Must be 1."),
         ({"maxLength": 3}, SECRET, "TOO_LONG", "Must have at most 3 characters."),
         ({"minLength": 99}, SECRET, "TOO_SHORT", "Must have at least 99 characters."),
-        ({"maxItems": 1}, [SECRET, 2], "TOO_LONG", "Must have at most 1 items."),
+        ({"maxItems": 1}, [SECRET, 2], "TOO_LONG", "Must have at most 1 item."),
         ({"minItems": 2}, [SECRET], "TOO_SHORT", "Must have at least 2 items."),
         ({"maximum": 3}, 4, "OUT_OF_RANGE", "Must be at most 3."),
         ({"maximum": 3}, 2**80, "OUT_OF_RANGE", "Must be at most 3."),

@@ -4,9 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import gerbang as g
+from gerbang.audit.receipts import hash_of
 from gerbang.testing import ManualClock, ScriptedModel
 from gerbang.values.model import ModelDone, Usage
 from tests.runtime.street import code, run
@@ -207,6 +209,42 @@ def test_a_kill_switch_stops_calls_at_once_and_in_every_process(tmp_path: Path, 
             assert (await one.call("notes.read.v1", {"name": "e"}, principal=ANA)).status == "ok"
             kinds = [event.kind for event in await one.store.events("switches")]
             assert kinds == ["switch.killed", "switch.revived"]
+
+    run(work())
+
+
+def test_a_call_that_a_switch_stopped_is_on_record_with_its_arguments() -> None:
+    @g.tool(name="bank.look.v1", risk="read_internal", sensitive=["card"])
+    async def look(name: str, card: str) -> str:
+        """Look."""
+        return name
+
+    @g.tool(
+        name="bank.slow.v1",
+        risk="read_internal",
+        validators=[{"name": "bounds", "options": {"argument": "days", "min": 1}}],
+    )
+    async def slow(days: int) -> str:
+        """Look far back."""
+        return str(days)
+
+    async def work() -> None:
+        async with g.Gateway([look, slow]) as gate:
+            await gate.kill("tool:bank.look.v1")
+            given = {"name": "ana", "card": "4111"}
+            assert code(await gate.call("bank.look.v1", given, run_id="r1")) == "KILL_SWITCH"
+            assert (
+                code(await gate.call("bank.slow.v1", {"days": 0}, run_id="r1", step_id=2)) == "OUT_OF_RANGE"
+            )
+            stopped, senseless = [
+                msgspec.json.decode(event.body)
+                for event in await gate.store.events("r1")
+                if event.kind == "call.refused"
+            ]
+            assert stopped["input_redacted"] == '{"name":"ana","card":"[redacted]"}'
+            assert stopped["arguments_hash"] == hash_of(given)
+            assert stopped["contract"] == look.contract.digest
+            assert senseless["input_redacted"] == '{"days":0}'
 
     run(work())
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gerbang.values import CallError, InvalidField, findings_en, findings_id, sentences_en, sentences_id
+from gerbang.values.counting import filled
 from gerbang.values.failure import ERROR_TYPES, OWN_WORDS
 from gerbang.values.reasons_id import REASONS
 from gerbang.values.sentences import advised, field, in_language, said
@@ -96,10 +97,10 @@ def test_an_entry_is_filled_by_the_same_names(name: str) -> None:
 def test_an_entry_filled_and_not(name: str) -> None:
     names = holes(EN[name].text + EN[name].fix)
     full = said("internal_error", name.partition("/")[0], dict.fromkeys(names, "<x>"), entry=name)
-    assert full.message == EN[name].text.format(**dict.fromkeys(names, "<x>"))
+    assert full.message == filled(EN[name].text, **dict.fromkeys(names, "<x>"))
     told = in_language(full, "id")
-    assert told.message == ID[name].text.format(**dict.fromkeys(names, "<x>"))
-    assert told.suggested_fix == ID[name].fix.format(**dict.fromkeys(names, "<x>"))
+    assert told.message == filled(ID[name].text, **dict.fromkeys(names, "<x>"))
+    assert told.suggested_fix == filled(ID[name].fix, **dict.fromkeys(names, "<x>"))
     assert in_language(full, "en") is full
     bare = said("internal_error", name.partition("/")[0], entry=name)
     assert "{" not in bare.message + in_language(bare, "id").message
@@ -192,7 +193,7 @@ def test_the_wire_form_has_texts_only() -> None:
         "status": "error",
         "error_type": "budget_exceeded",
         "error_code": "BUDGET_CALLS",
-        "message": "This run may make 3 calls, and has made them.",
+        "message": "This run may make 3 calls; none is left.",
         "recoverable": False,
         "effect": "none",
         "suggested_fix": "Finish with what is known, and say what is missing.",

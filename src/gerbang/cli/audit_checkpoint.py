@@ -20,6 +20,7 @@ from gerbang.cli.screen import Screen
 from gerbang.compose.auditing import checkpoint_lines
 from gerbang.errors import ConfigError
 from gerbang.ports import Store
+from gerbang.values.counting import counted
 
 DEFAULT_KEY: Final = ".gerbang/checkpoint.key"
 
@@ -59,7 +60,10 @@ def checkpoint(
         )
     else:
         where = "" if out is None else f" in {one_line(str(out))}"
-        screen.note(f"{writing.runs} runs, {writing.events} events, signed by {signer.name}{where}.")
+        screen.note(
+            f"{counted(writing.runs, 'run')}, {counted(writing.events, 'event')}, "
+            f"signed by {signer.name}{where}."
+        )
     return Exit.DONE
 
 

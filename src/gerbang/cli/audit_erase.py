@@ -16,6 +16,7 @@ from gerbang.compose.erasure import DAY_S, Pruned, erase_run, prune
 from gerbang.errors import UsageError
 from gerbang.ports import Store
 from gerbang.values import Principal
+from gerbang.values.counting import counted
 
 Reason = Annotated[str, typer.Option("--reason", help="Why; it goes on record.")]
 _MAX_REASON: Final = 500
@@ -81,7 +82,7 @@ def prune_(
         return Exit.DONE
     for name, why in done.left:
         screen.note(f"{one_line(name)} was left: {one_line(why)}")
-    screen.line(f"Erased the payloads of {len(done.erased)} runs.")
+    screen.line(f"Erased the payloads of {counted(len(done.erased), 'run')}.")
     return Exit.DONE
 
 

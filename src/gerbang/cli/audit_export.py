@@ -20,6 +20,7 @@ from gerbang.cli.recorded_store import known_run, with_store
 from gerbang.cli.screen import Screen
 from gerbang.compose.auditing import every_event, every_head
 from gerbang.ports import Store
+from gerbang.values.counting import counted
 from gerbang.values.record import ERASED, CallRow, RunRow
 
 
@@ -73,7 +74,9 @@ def export(
 
     with_store(settings, work)
     if skipped[0]:
-        screen.note(f"{skipped[0]} calls have no receipt: their arguments are not on record, or were erased.")
+        screen.note(
+            f"No receipt for {counted(skipped[0], 'call')}: arguments that are not on record, or were erased."
+        )
     return Exit.DONE
 
 

@@ -19,6 +19,7 @@ from gerbang.cli.screen import Screen
 from gerbang.compose.auditing import check_against, check_run, every_head, is_of, read_lines
 from gerbang.errors import ConfigError
 from gerbang.ports import Store
+from gerbang.values.counting import counted
 
 _SHOWN: Final = 100
 _SAID: Final = {
@@ -168,7 +169,8 @@ def _print(screen: Screen, found: Found, outside: tuple[Head, Foot] | None) -> N
     told = "No event was" if not found.damaged else "Apart from these, no event was"
     if outside is None:
         screen.line(
-            f"{found.runs} runs, {found.events} events. {told} found changed, removed, reordered or inserted."
+            f"{counted(found.runs, 'run')}, {counted(found.events, 'event')}. {told} found changed, removed, "
+            "reordered or inserted."
         )
         screen.line(
             "No checkpoint was given: a chain that somebody made anew, or cut at its end, cannot be told "
@@ -178,8 +180,9 @@ def _print(screen: Screen, found: Found, outside: tuple[Head, Foot] | None) -> N
     head, foot = outside
     screen.line(
         f"{told} changed, removed, reordered or inserted up to the checkpoint of {moment(head.at)} "
-        f"({found.vouched} events of {found.runs} runs, signed by {foot.key})."
+        f"({counted(found.vouched, 'event')} of {counted(found.runs, 'run')}, signed by {foot.key})."
     )
     screen.line(
-        f"{found.events} events are in the store; those after the checkpoint are chained, not vouched for."
+        f"In the store: {counted(found.events, 'event')}; those after the checkpoint are chained, "
+        "not vouched for."
     )

@@ -13,6 +13,7 @@ from gerbang.cli.screen import Screen
 from gerbang.contract.lint import at_least, lint
 from gerbang.contract.lint_rule import LEVELS, Finding, Level
 from gerbang.errors import UsageError
+from gerbang.values.counting import counted
 
 Form = Literal["text", "json", "sarif"]
 
@@ -47,8 +48,8 @@ def _print(screen: Screen, found: list[Finding], count: int) -> None:
         screen.line(f"    {one_line(finding.message, 400)}")
         screen.line(f"    {one_line(finding.fix, 400)}")
     counts = _counts(found)
-    said = ", ".join(f"{counts[level]} {level}{'s' * (counts[level] != 1)}" for level in reversed(LEVELS))
-    screen.line(f"{count} tool{'s' * (count != 1)} looked at: {said if found else 'nothing found'}.")
+    said = ", ".join(counted(counts[level], level) for level in reversed(LEVELS))
+    screen.line(f"{counted(count, 'tool')} looked at: {said if found else 'nothing found'}.")
 
 
 def _counts(found: list[Finding]) -> dict[Level, int]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from gerbang.cli.safe_text import json_safe, one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.parse.events import ArgumentsDelta, CallClosed, CallOpened, Content, ParseFault, Reasoning
+from gerbang.values.counting import counted
 
 _TYPES: Final[dict[type[Any], tuple[str, tuple[str, ...]]]] = {
     Content: ("content", ("text",)),
@@ -58,7 +59,7 @@ def explain_events(events: Iterable[Any], screen: Screen) -> int:
                 screen.line(f"    {one_line(message, 500)}")
                 if raw:
                     screen.line(f"    the text was: {one_line(raw, 500)}")
-    screen.line(screen.styled(f"{_count(calls, 'call')}, {_count(faults, 'fault')}.", "bold"))
+    screen.line(screen.styled(f"{counted(calls, 'call')}, {counted(faults, 'fault')}.", "bold"))
     return faults
 
 
@@ -79,8 +80,4 @@ def _block(screen: Screen, title: str, text: str, style: str) -> None:
     for line in shown.split("\n"):
         screen.line(f"    {line}")
     if len(text) > _MAX_SHOWN:
-        screen.line(f"    … {len(text) - _MAX_SHOWN} more characters")
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+        screen.line(f"    … {counted(len(text) - _MAX_SHOWN, 'more character')}")

@@ -17,6 +17,7 @@ from gerbang.config import Settings
 from gerbang.errors import UsageError
 from gerbang.policy.replay import Recorded, Replayed, replay_run
 from gerbang.ports import Store
+from gerbang.values.counting import counted
 
 _MAX_LIMIT: Final = 10_000
 _EVENTS: Final = 10_000
@@ -109,12 +110,13 @@ def _print(screen: Screen, settings: Settings, runs: list[list[Recorded]], found
                 f"{one_line(item.call.run_id)}  {one_line(item.call.tool)}  {change}  {one_line(codes)}"
             )
     changed = sum(item.changed for item in found)
-    screen.line(f"{changed} of {len(found)} decisions change, in {len(runs)} runs.")
+    screen.line(f"{changed} of {len(found)} decisions change, in {counted(len(runs), 'run')}.")
     lost = sum(item.now is None for item in found)
     guessed = sum(item.now is not None and not item.call.whole for item in found)
     if lost:
-        screen.line(f"{lost} could not be decided again: their arguments were not kept.")
+        screen.line(f"Not decided again, since what was asked for was not kept: {counted(lost, 'call')}.")
     if guessed:
         screen.line(
-            f"{guessed} were decided on parts of what policy saw then (no roles, facts or provenance)."
+            f"Decided on parts of what policy saw then (no roles, facts or provenance): "
+            f"{counted(guessed, 'call')}."
         )

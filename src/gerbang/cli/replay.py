@@ -14,9 +14,12 @@ from gerbang.cli.meant import run_of
 from gerbang.cli.recorded_store import with_store
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
+from gerbang.cli.texts import say
 from gerbang.compose.replay import Replayed, replay_run
 from gerbang.config import Settings
+from gerbang.errors import UsageError
 from gerbang.ports import Store
+from gerbang.values.counting import counted
 
 
 def register(app: typer.Typer) -> None:
@@ -28,8 +31,10 @@ def replay(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or the beginning of it.")],
     python: options.Tools = None,
     policy: options.Policy = None,
+    profile: options.Profile = None,
     lang: options.Lang = None,
     workspace: options.Workspace = None,
+    knowledge: options.Knowledge = None,
     store: options.Store = None,
     config: options.Config = None,
     json: options.Json = False,
@@ -38,12 +43,23 @@ def replay(
 
     Answers of the model and results of tools are those on record. Ends with 1 at the first difference.
     """
-    settings = options.settings(config, store=store, policy=policy, lang=lang, workspace=workspace)
+    settings = options.settings(
+        config,
+        store=store,
+        policy=policy,
+        profile=profile,
+        lang=lang,
+        workspace=workspace,
+        knowledge=knowledge,
+    )
 
     async def work(opened: Store) -> Replayed:
         return await _replayed(opened, settings, run_id, python or ())
 
     found = with_store(settings, work)
+    if found.missing:
+        names = ", ".join(one_line(name) for name in found.missing)
+        raise UsageError(say("tool_not_here", tool=names, run=one_line(found.run_id)))
     screen = Screen.standard()
     if json:
         screen.document(to_builtins(found))
@@ -70,10 +86,12 @@ def _print(screen: Screen, found: Replayed) -> None:
     for name in found.changed:
         screen.note(f"Not as it was then: {one_line(name)}.")
     if found.lost:
-        screen.note(f"{found.lost} proposals were not kept and cannot be gone through.")
+        screen.note(f"Not kept, and cannot be gone through: {counted(found.lost, 'proposal')}.")
+    if found.stopped:
+        screen.note(f"A kill switch stopped {counted(found.stopped, 'call')} then: not gone through.")
     one = found.difference
     if one is None:
-        screen.line(f"{found.calls} calls, no difference.")
+        screen.line(f"{counted(found.calls, 'call')}, no difference.")
         return
     screen.line(
         f"{one_line(one.step_id)} {one_line(one.tool)} ({one_line(one.call_id)}): {one.what} differs."

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gerbang.values.counting import filled
+
 LANGUAGES: Final = ("en", "id")
 
 TEXTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -121,7 +123,7 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "failed": ("The call failed.", "Panggilan gagal."),
     "whole_object": ("(whole object)", "(seluruh objek)"),
     "nothing_in_it": ("(empty)", "(kosong)"),
-    "more_lines": ("... ({count} more lines)", "... ({count} baris lagi)"),
+    "more_lines": ("... ({count:more line|more lines})", "... ({count} baris lagi)"),
     "why_rule": ("rule {rule} matched", "aturan {rule} cocok"),
     "why_class_allow": (
         "no rule matched, and calls are allowed by default for class {risk}",
@@ -229,10 +231,10 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Run {run} sudah {state}; tidak ada yang diubah.",
     ),
     "tool_not_here": (
-        "The tool {tool} of the run {run} is not here. Name its tools, as when the call was made: "
-        "--python MODULE:NAME, --config FILE, or the settings contracts and tools_file.",
-        "Alat {tool} dari run {run} tidak ada di sini. Sebutkan alatnya, seperti saat pemanggilan dibuat: "
-        "--python MODULE:NAME, --config FILE, atau setelan contracts dan tools_file.",
+        "The run {run} knew what is not here: {tool}. Name its tools as when it ran: --python MODULE:NAME, "
+        "--lang, --profile, --config FILE, or the settings contracts and tools_file.",
+        "Run {run} mengenal yang tidak ada di sini: {tool}. Sebutkan alatnya seperti saat run berjalan: "
+        "--python MODULE:NAME, --lang, --profile, --config FILE, atau setelan contracts dan tools_file.",
     ),
     "no_store": (
         "There is no store yet, so there are no runs. Name another with --store.",
@@ -250,7 +252,7 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "completed": ("completed", "selesai"),
     "open_run": ("running, or cut off", "berjalan, atau terputus"),
     "run_started": ("run started", "run dimulai"),
-    "run_ended": ("run {status} after {steps} steps", "run {status} setelah {steps} langkah"),
+    "run_ended": ("run {status} after {steps:step|steps}", "run {status} setelah {steps} langkah"),
     "answered_calls": ("model answered: proposes {calls}", "model menjawab: mengusulkan {calls}"),
     "answered": ("model answered, without a call", "model menjawab, tanpa panggilan"),
     "call_in": ("in {ms} ms", "dalam {ms} md"),
@@ -329,4 +331,4 @@ def language() -> str:
 
 def say(key: str, /, **values: Any) -> str:
     """Return a text of the table, its `{names}` filled in. Raises KeyError for one that there is not."""
-    return TEXTS[key][_chosen].format(**values)
+    return filled(TEXTS[key][_chosen], **values)

@@ -53,7 +53,9 @@ class Difference(Struct, frozen=True):
 class Replayed(Struct, frozen=True):
     """What came of a replay. `calls` were gone through; `lost` ones could not be: they were not kept.
 
-    `changed` names contracts and the policy that are not those of then.
+    `stopped` ones were not either: a kill switch stopped them then. `changed` names contracts and the policy
+    that are not those of then. `missing` are tools that the run knew and that are not among those given:
+    without them nothing was gone through.
     """
 
     run_id: str
@@ -61,6 +63,8 @@ class Replayed(Struct, frozen=True):
     lost: int
     changed: tuple[str, ...]
     difference: Difference | None
+    stopped: int = 0
+    missing: tuple[str, ...] = ()
 
 
 class _Clock:
@@ -141,6 +145,10 @@ async def replay_run(
         secrets={},
     )
     gateway.append(gate)
+    known = dict.fromkeys(str(one["tool_name"]) for one in then.values() if one["risk_class"])
+    missing = tuple(name for name in known if gate.catalogue.recorded(name) is None)
+    if missing:
+        return Replayed(run_id, 0, 0, (), None, missing=missing)
     async with gate:
         return await _Going(gate, clock, row, rows, then).through(await _batches(store, row, rows), lang)
 
@@ -179,7 +187,11 @@ class _Going:
         )
         done = 0
         found: Difference | None = None
-        for proposals in batches:
+        stopped = {name for name, one in self._then.items() if one["error_code"] == "KILL_SWITCH"}
+        for answer in batches:
+            proposals = [one for one in answer if one.call_id not in stopped]
+            if not proposals:
+                continue
             first = self._then.get(proposals[0].call_id, {})
             self._clock.at = float(first.get("started_at") or first.get("finished_at") or row.started_at)
             results = await run_batch(gate.gate, session, proposals, MAX_PARALLEL)
@@ -188,8 +200,8 @@ class _Going:
             if found is not None:
                 break
         met = {one.call_id for proposals in batches for one in proposals}
-        lost = len([name for name in self._then if name not in met])
-        return Replayed(row.run_id, done, lost, tuple(self._changed), found)
+        lost = len([name for name in self._then if name not in met and name not in stopped])
+        return Replayed(row.run_id, done, lost, tuple(self._changed), found, len(stopped))
 
     async def _compare(self, results: list[Result]) -> Difference | None:
         events = await self._gate.store.events(self._row.run_id, limit=1_000_000)

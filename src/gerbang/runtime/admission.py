@@ -93,7 +93,7 @@ class Admission:
         if not plan.bare:
             error = self._sound(session, checked, Found())
             if error is not None:
-                return Refusal(error)
+                return Refusal(error, None, checked.call)
         return self._decided(session, checked, self._decide(self._document(session, checked, None)))
 
     async def admit(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal:
@@ -102,7 +102,7 @@ class Admission:
         if isinstance(checked, Refusal):
             return checked
         if self.stops.on and await self._stopped(session, checked):
-            return Refusal(refusals.killed())
+            return Refusal(refusals.killed(), None, checked.call)
         return await self._weighed_up(session, checked)
 
     async def _weighed_up(self, session: RunSession, ticket: Ticket) -> Ticket | Refusal:
@@ -190,7 +190,7 @@ class Admission:
             return Refusal(call)
         ticket = self.ticket(session, entry, call, key)
         if ticket.plan.needs_key and key is None:
-            return Refusal(refusals.key_needed(call.contract.name))
+            return Refusal(refusals.key_needed(call.contract.name), None, call)
         return ticket
 
     def ticket(self, session: RunSession, entry: Entry, call: ValidCall, key: str | None) -> Ticket:

@@ -36,7 +36,7 @@ LIMITS: Final[dict[str, Sentence]] = {
         "The steps of this run are used up.", "Finish with what is known, and say what is missing."
     ),
     "BUDGET_CALLS": Sentence(
-        "This run may make {limit} calls, and has made them.",
+        "This run may make {limit:call|calls}; none is left.",
         "Finish with what is known, and say what is missing.",
         "The calls of this run are used up.",
     ),
@@ -54,7 +54,7 @@ LIMITS: Final[dict[str, Sentence]] = {
         "Ask for less, or finish with what is known.",
     ),
     "REPEATED_CALL": Sentence(
-        "The same call was made {times} times already; its answer does not change.",
+        "The same call was made {times:time|times} already; its answer does not change.",
         "Finish with what is known, and say what is missing.",
         "The same call was made too often; its answer does not change.",
     ),

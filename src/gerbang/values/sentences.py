@@ -6,6 +6,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from gerbang.values import advice_en, advice_id, findings_en, findings_id, sentences_en, sentences_id
+from gerbang.values.counting import filled
 from gerbang.values.failure import OWN_WORDS, CallError, InvalidField
 from gerbang.values.reasons_id import REASONS
 from gerbang.values.sentence import Sentence
@@ -43,7 +44,7 @@ def field(path: str, code: str, keyword: str, /, **params: Param) -> InvalidFiel
 
     Of the keyword `type`, `wanted` holds the names of the types with `|` between them.
     """
-    message = findings_en.FIELDS[keyword].format(**_joined(params, findings_en.OR))
+    message = filled(findings_en.FIELDS[keyword], **_joined(params, findings_en.OR))
     return InvalidField(path, code, message, keyword, params)
 
 
@@ -84,11 +85,11 @@ def advised(error: CallError, lang: str) -> CallError:
 
 def _filled(entry: Sentence, params: Mapping[str, Param]) -> tuple[str, str]:
     try:
-        text = entry.text.format(**params)
+        text = filled(entry.text, **params)
     except KeyError:
         text = entry.plain
     try:
-        fix = entry.fix.format(**params)
+        fix = filled(entry.fix, **params)
     except KeyError:
         fix = entry.plain_fix
     return text, fix
@@ -99,7 +100,7 @@ def _field_in_indonesian(field: InvalidField) -> InvalidField:
     if sentence is None:
         entry = sentences_id.ERRORS[field.code] if field.code in _NOT_JSON else None
         return field if entry is None else replace(field, message=entry.plain or entry.text)
-    return replace(field, message=sentence.format(**_joined(field.params, findings_id.OR)))
+    return replace(field, message=filled(sentence, **_joined(field.params, findings_id.OR)))
 
 
 def _joined(params: Mapping[str, Param], word: str) -> dict[str, Param]:

@@ -187,7 +187,7 @@ def test_tools_are_shown_with_what_the_review_finds() -> None:
             _, page, _ = await at.get("/console/tools")
             assert f"{count} tools" in page
             _, page, _ = await at.get("/console/tools?q=wipe+DISK")
-            assert ("disk.wipe.v1" in page, "1 tools" in page, "bank.pay" in page) == (True, True, False)
+            assert ("disk.wipe.v1" in page, "1 tool<" in page, "bank.pay" in page) == (True, True, False)
             _, page, _ = await at.get("/console/tool?name=disk.wipe.v1")
             assert "destructive" in page
             assert '<span class="tag strong">' in between(page, "<h2>Findings</h2>", "<h2>")

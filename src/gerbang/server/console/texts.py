@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from gerbang.values.counting import filled
+
 LANGS: Final = {"en": "English", "id": "Bahasa Indonesia"}
 
 TEXTS: Final[dict[str, tuple[str, str]]] = {
@@ -24,7 +26,10 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "none_here": ("There is nothing here.", "Tidak ada apa-apa di sini."),
     "state": ("State", "Keadaan"),
     "reload": ("Load this page again", "Muat ulang halaman ini"),
-    "cut": ("… {count} more characters are not shown.", "… {count} karakter lagi tidak ditampilkan."),
+    "cut": (
+        "… {count:more character is|more characters are} not shown.",
+        "… {count} karakter lagi tidak ditampilkan.",
+    ),
     # errors and sessions
     "error": ("That did not work", "Itu tidak berhasil"),
     "csrf_wrong": (
@@ -207,7 +212,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "findings_none": ("The design review finds nothing.", "Tinjauan rancangan tidak menemukan apa pun."),
     "search": ("Search", "Cari"),
     "level": ("Findings of level", "Temuan tingkat"),
-    "tools_total": ("{count} tools", "{count} alat"),
+    "tools_total": ("{count:tool|tools}", "{count} alat"),
     "held": (
         "These wait until their definition is approved: {tools}.",
         "Ini menunggu sampai definisinya disetujui: {tools}.",
@@ -256,7 +261,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "kind": ("Kind of event", "Jenis peristiwa"),
     "words": ("Words", "Kata"),
     "chain": ("Chain", "Rantai"),
-    "chain_whole": ("whole, {events} events", "utuh, {events} peristiwa"),
+    "chain_whole": ("whole, {events:event|events}", "utuh, {events} peristiwa"),
     "chain_broken_chain": ("broken at event {at}", "putus pada peristiwa {at}"),
     "chain_broken_detail": ("the detail of event {at} was changed", "rincian peristiwa {at} diubah"),
     "chain_broken_payload": (
@@ -272,7 +277,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     ),
     "head": ("Head", "Kepala"),
     "looked": (
-        "Looked at {runs} runs with {events} events.",
+        "Looked at {runs:run|runs} with {events:event|events}.",
         "Diperiksa {runs} proses dengan {events} peristiwa.",
     ),
     "search_on": ("Search on in older runs", "Cari lagi di proses yang lebih lama"),
@@ -293,7 +298,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "chart_empty": ("Nothing in this period.", "Tidak ada dalam jangka waktu ini."),
     "per_tool": ("By tool", "Menurut alat"),
     "figures_from": (
-        "From the records of the newest {runs} runs; {calls} calls in this period.",
+        "From the records of the newest {runs:run|runs}; {calls:call|calls} in this period.",
         "Dari catatan {runs} proses terbaru; {calls} panggilan dalam jangka waktu ini.",
     ),
     "figures_cut": (
@@ -331,4 +336,4 @@ def text(lang: str, key: str, **fields: Any) -> str:
     """Return a text in a language of LANGS, its fields filled. Raises KeyError when there is none."""
     both = TEXTS[key]
     said = both[1] if lang == "id" else both[0]
-    return said.format(**fields) if fields else said
+    return filled(said, **fields) if fields else said
