@@ -19,7 +19,7 @@ from gerbang.runtime.kept import OPENING, read_answer, read_opening
 from gerbang.runtime.resuming import proposals_of
 from gerbang.runtime.stored import read_stored
 from gerbang.values import CallContext, Contract, Principal, Proposal, Result, StepId
-from gerbang.values.record import ERASED, ApprovalRow, CallRow, CallState, RunRow
+from gerbang.values.record import ERASED, ApprovalRow, CallRow, CallState, EventRow, RunRow
 
 COMPARED: Final = (
     "tool_name",
@@ -35,6 +35,9 @@ COMPARED: Final = (
     "may_contain_instructions",
 )
 _DECIDED: Final = COMPARED[:5]
+_OF_DECISION: Final = (*_DECIDED, "coerced", "repaired", "contract", "policy_version")
+_AGAIN: Final = frozenset({"call.replayed", "call.refused"})
+"""Ends that a call may get after the one that it came to."""
 _STEP: Final = re.compile(r"step_([0-9]{3,18})")
 _GOOD: Final = frozenset({CallState.SUCCEEDED, CallState.RESOLVED_SUCCEEDED})
 
@@ -127,7 +130,7 @@ async def replay_run(
     denied = {call.call_id: call for call in found if call.is_denial}
     rows = denied | {call.call_id: call for call in found if not call.is_denial}
     approvals = {one.key: one for one in await store.approvals(run_id=run_id, limit=10_000)}
-    then = {str(one["call_id"]): one for one in calls_of([event async for event in store.stream(run_id)])}
+    then = _ends([event async for event in store.stream(run_id)])
     clock = _Clock()
     gateway: list[Gateway] = []
 
@@ -151,6 +154,26 @@ async def replay_run(
         return Replayed(run_id, 0, 0, (), None, missing=missing)
     async with gate:
         return await _Going(gate, clock, row, rows, then).through(await _batches(store, row, rows), lang)
+
+
+def _ends(events: list[EventRow]) -> dict[str, dict[str, Any]]:
+    """Return the record of each call by its id: how it ended, whatever was asked of its place afterwards.
+
+    A call that is made again gets its stored result or, with other arguments, a refusal; both are on record
+    under the same id, and say nothing of the call itself. Of one whose fate was not known at first, the
+    decision stands in its earlier record.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for one in calls_of(events):
+        name, kind = str(one["call_id"]), one["kind"]
+        before = found.get(name)
+        if before is None or (kind == "call.resolved" and before["kind"] in _AGAIN):
+            found[name] = one
+        elif kind == "call.resolved":
+            found[name] = one | {key: before[key] for key in _OF_DECISION if key in before}
+        elif kind not in _AGAIN or (kind == "call.refused" and before["kind"] in _AGAIN):
+            found[name] = one
+    return found
 
 
 class _Going:
@@ -217,10 +240,11 @@ class _Going:
                 self._changed["policy"] = None
             row = self._rows.get(result.call_id)
             good = row is None or row.is_denial or row.state in _GOOD
-            for what in COMPARED if good else _DECIDED:
+            whole = good and before["kind"] != "call.resolved"  # what made such an end out shows nothing
+            for what in COMPARED if whole else _DECIDED:
                 if before.get(what) != after.get(what):
                     return self._differs(result, name, what, before.get(what), after.get(what))
-            if good and row is not None and row.for_model != result.for_model:
+            if whole and row is not None and row.for_model != result.for_model:
                 return self._differs(result, name, "for_model", row.for_model, result.for_model)
         return None
 
