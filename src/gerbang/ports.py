@@ -237,6 +237,10 @@ class Store(Protocol):
         """Return the ids of runs, or of approvals, that begin so, in order."""
         ...
 
+    async def time(self) -> float:
+        """Return the time of the clock that leases and limits go by, in seconds since the epoch."""
+        ...
+
     async def secret_key(self) -> bytes:
         """Return the store's own 32 random bytes, made when the store is created (for HMACs)."""
         ...

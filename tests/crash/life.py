@@ -22,6 +22,7 @@ from gerbang.values.record import RunState
 
 from .points import KillingStore, KillingTool, Line, Points, watch_looks, watch_loop, watched_person
 from .scenarios import ALL, CANCEL, FAULT, Scenario
+from .target import SLOW_S
 
 PATIENCE_S = 120.0
 """For a run that goes on for ever; on a machine that has much else to do a good one may take a minute."""
@@ -109,6 +110,7 @@ def tools(scenario: Scenario, origin: str, points: Points) -> list[Any]:
             "arguments": {"item": "item"},
             "happened": {"test": "equals", "path": "/made", "value": True},
             "not_happened": {"test": "equals", "path": "/made", "value": False},
+            "settles_s": SLOW_S + 1,
         }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tools.json"

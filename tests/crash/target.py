@@ -1,7 +1,8 @@
 """A server whose effects are counted durably: each is on disk before it is answered. Prints its port.
 
 `POST /plain/MANNER` has an effect for every request, `POST /keyed/MANNER` one for each idempotency key;
-`GET /made?item=…` says whether there was one. Manners: `ok`; `slow`; `refused` (400, no effect); `busy` (429
+`GET /made?item=…` says whether there was one, `GET /met?item=…` how many requests of both kinds have come.
+Manners: `ok`; `slow`; `refused` (400, no effect); `busy` (429
 the first time); `lost` (500 without an effect the first time), `made` (500 after the effect the first time).
 Argument: the file of effects. It ends when its input does.
 """
@@ -9,6 +10,7 @@ Argument: the file of effects. It ends when its input does.
 import asyncio
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -40,6 +42,7 @@ class Target:
         self._made = {effect.item for effect in effects_in(path) if effect.happened}
         self._keys: set[str] = set()
         self._met: set[str] = set()
+        self._came: Counter[str] = Counter()
 
     def _write(self, item: str, key: str, happened: bool) -> None:
         line = msgspec.json.encode(Effect(item, key, happened)) + b"\n"
@@ -54,6 +57,7 @@ class Target:
         key = key or str(body.get("key", ""))
         first = item not in self._met
         self._met.add(item)
+        self._came[f"sent {item}"] += 1
         await asyncio.sleep(SLOW_S if manner == "slow" else FLIGHT_S)
         if manner == "refused":
             return web.json_response({"why": "no"}, status=400)
@@ -71,13 +75,20 @@ class Target:
 
     async def made(self, request: web.Request) -> web.Response:
         """Say whether there was an effect."""
+        self._came[f"asked {request.query.get('item')}"] += 1
         return web.json_response({"made": request.query.get("item") in self._made})
+
+    async def met(self, request: web.Request) -> web.Response:
+        """Say how many requests have come."""
+        item = request.query.get("item")
+        return web.json_response({kind: self._came[f"{kind} {item}"] for kind in ("sent", "asked")})
 
 
 async def main(path: str) -> None:
     target, app = Target(Path(path)), web.Application()
     app.router.add_post("/{kind}/{manner}", target.act)
     app.router.add_get("/made", target.made)
+    app.router.add_get("/met", target.met)
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

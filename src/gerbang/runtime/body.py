@@ -7,11 +7,12 @@ swallows its cancellation is left behind.
 import asyncio
 from collections.abc import Coroutine, Generator, Iterator
 from contextvars import copy_context
-from typing import Any
+from typing import Any, Final
 
 from gerbang.runtime.deadlines import Deadlines
 
-_GRACE_S = 1.0
+GRACE_S: Final = 1.0
+"""How long a coroutine has to clean up after its time is over, in seconds."""
 _STUBBORN: set[Coroutine[Any, Any, Any]] = set()  # letting go of them would close them again, in vain
 
 
@@ -125,7 +126,7 @@ class Body:
 
     def _begin_grace(self) -> None:
         if not self._grace and (self._expired or self._surplus() > 0):
-            self._grace = self._deadlines.add(_GRACE_S, self._grace_over)
+            self._grace = self._deadlines.add(GRACE_S, self._grace_over)
 
     def _time_up(self) -> None:
         if not self._grace:

@@ -251,7 +251,7 @@ class Dispatch:
         """
         timeout = ticket.call.contract.timeout_s
         left = session.budget.remaining(now)
-        return timeout if left is None or timeout <= left else max(0.0, left) + _AFTER_S
+        return timeout if left is None else min(timeout, max(0.0, left) + _AFTER_S)
 
 
 def _not_begun(session: RunSession, committed: Committed) -> Stopped:

@@ -274,14 +274,13 @@ class Gate:
         """Run the call. `over` is a lost attempt whose place it takes."""
         if grant is None:
             return await self._refuse(session, ticket.call.proposal, refusals.stale(), ticket)
-        sent_at = self._clock.now() if ticket.call.contract.probe is not None else 0.0
         dispatch = self._dispatcher
         work = dispatch.run if ticket.call.contract.concurrency is None else dispatch.in_turn
         result = await work(session, ticket, grant, verdict, over)
         if type(result) is Result:
             error, probe = result.error, ticket.call.contract.probe
             if probe is not None and error is not None and error.effect == "unknown":
-                return await self.lost.probe(session, ticket, result, sent_at=sent_at)
+                return await self.lost.probe(session, ticket, result)
             return result
         assert isinstance(result, Stopped)  # noqa: S101 - the other one
         if result.taken is not None:

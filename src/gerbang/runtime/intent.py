@@ -27,7 +27,8 @@ DISPATCHED: Final = advance(CallState.PLANNED, LedgerEvent.DISPATCH)
 class CallDispatched(Struct, frozen=True, gc=False, omit_defaults=True):
     """A call is about to be sent. The members behind `detail_hash` are its detail (`gerbang.audit.chain`).
 
-    `tainted` tells that the run had read something from outside before the decision.
+    `tainted` tells that the run had read something from outside before the decision. Nothing of the attempt
+    is sent after `deadline_at`.
     """
 
     run_id: str
@@ -50,6 +51,7 @@ class CallDispatched(Struct, frozen=True, gc=False, omit_defaults=True):
     attempt: int = 0
     state: str = ""
     started_at: float = 0.0
+    deadline_at: float = 0.0
     process: str = ""
     roles: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
@@ -106,6 +108,7 @@ def intent(
         row.attempt,
         row.state,
         row.updated_at,
+        row.updated_at + contract.timeout_s,
         memory.name,
         session.roles,
         session.scopes,

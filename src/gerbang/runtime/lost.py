@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from gerbang.approval.grant import authorise
@@ -22,7 +21,7 @@ from gerbang.runtime.records import Records
 from gerbang.runtime.requests import arguments_of
 from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
-from gerbang.runtime.stored import read_stored
+from gerbang.runtime.settling import is_at_work, sending_of, settles_at
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.runtime.writing import TakenOver
 from gerbang.values import CallError, Contract, Decision, Proposal, Result, ValidCall
@@ -65,12 +64,14 @@ class Lost:
         if ours or self._store.immediate or (contract is not None and contract.risk.is_read):
             return row
         seconds, began = TOOL_TIMEOUT_S if contract is None else contract.timeout_s, self._clock.monotonic()
-        wait = self._left(row, seconds)
+        sending = await sending_of(self._store, row)
+        over = sending.until or row.updated_at + seconds
+        # never more than it may take, however far back the clock has been set since
+        wait = min(max(0.0, over - await self._store.time()), max(seconds, sending.until - sending.began))
         left = session.budget.remaining(began)
         wait = wait if left is None else min(wait, left)
         pause = _FIRST_LOOK_S
-        process = await self._sender(row)
-        while row.state == CallState.DISPATCHED and not is_gone(process):
+        while row.state == CallState.DISPATCHED and not is_gone(sending.process):
             left = began + wait - self._clock.monotonic()
             if left <= 0:
                 break
@@ -79,28 +80,10 @@ class Lost:
             row = await self._store.call(row.key) or row
         return row
 
-    def _left(self, row: CallRow, timeout_s: float, sent_at: float | None = None) -> float:
-        """Return the seconds for which what was sent may still be on its way: never more than it may take,
-        however far back the clock has been set since.
-        """
-        over = (row.updated_at if sent_at is None else sent_at) + timeout_s
-        return min(max(0.0, over - self._clock.now()), timeout_s)
-
     async def is_running(self, row: CallRow, timeout_s: float) -> bool:
         """Tell whether somebody may still be at work on a call that was sent."""
-        if self._clock.now() < row.updated_at + timeout_s:
-            return not is_gone(await self._sender(row))
-        return False
-
-    async def _sender(self, row: CallRow) -> str:
-        """Return the process that sent the call, as its record says."""
-        process = ""
-        async for event in self._store.stream(row.run_id):
-            if event.kind in ("call.dispatched", "call.retried"):
-                body = msgspec.json.decode(event.body)
-                if body.get("call_id") == row.call_id:
-                    process = str(body.get("process", ""))
-        return process
+        now = await self._store.time()
+        return is_at_work(row, await sending_of(self._store, row), now, timeout_s)
 
     async def settle(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:
         """Give a call that was cut off its result: made again, found out about, or left uncertain."""
@@ -118,7 +101,7 @@ class Lost:
                 raise
             return await self._gate.settled(session, ticket, over.row)  # it has come back meanwhile
         if step == "probe":
-            return await self.probe(session, ticket, result, sent_at=row.updated_at)
+            return await self.probe(session, ticket, result)
         return result
 
     async def given_up(
@@ -148,21 +131,15 @@ class Lost:
         ticket = self._gate.admission.ticket(session, entry, call, None)
         ticket.key, ticket.fingerprint = row.key, row.fingerprint
         ticket.decision = Decision("allow", (code,), None, self._gate.admission.version)
-        return await self.probe(session, ticket, unsure, again=False, sent_at=row.updated_at)
+        return await self.probe(session, ticket, unsure, again=False)
 
     async def probe(
-        self,
-        session: RunSession,
-        ticket: Ticket,
-        unsure: Result,
-        *,
-        again: bool = True,
-        sent_at: float | None = None,
+        self, session: RunSession, ticket: Ticket, unsure: Result, *, again: bool = True
     ) -> Result:
-        """Ask the probe about a call that is UNCERTAIN on record. `unsure` stands when it cannot tell.
+        """Ask the probe about a call that is UNCERTAIN on record. `unsure` stands when it cannot tell, or
+        when the run has less time left than a "no" takes to count: whoever comes back for it goes on waiting.
 
-        `again` False: what has not happened is not sent again; nobody waits for it any more. `sent_at` is
-        when the call was sent, in seconds since the epoch.
+        `again` False: what has not happened is not sent again; nobody waits for it any more.
         """
         contract, probe = ticket.call.contract, ticket.call.contract.probe
         row = await self._store.call(ticket.key)
@@ -170,27 +147,19 @@ class Lost:
             return unsure
         ticket = _as_sent(ticket, row)
         await self._drop_probes(session, row)
+        left: float | None = await self._settling(row, contract)
         answer = await self._ask(session, ticket, probe, row)
         fate = fate_from(probe, answer)
+        if fate == "not_happened" and (left is None or left > 0):
+            if left is None or not _has_time(session, left, self._clock.monotonic()):
+                return unsure
+            await asyncio.sleep(left)
+            answer = await self._ask(session, ticket, probe, row)
+            fate = fate_from(probe, answer)
         if fate == "unknown":
             return unsure
         if fate == "happened":
             return await self._found_out(session, ticket, row, answer)
-        if await self._goes_on(row, contract):
-            return unsure
-        # it may still be on its way: only after the time that it had is a "no" an answer, and of a target
-        # that was too slow only after the same time again
-        if _was_slow(row):
-            sent_at = None
-        left = self._left(row, contract.timeout_s, sent_at)
-        if left > 0 and not _answered(row):
-            await asyncio.sleep(left)
-            answer = await self._ask(session, ticket, probe, row)
-            fate = fate_from(probe, answer)
-            if fate == "happened":
-                return await self._found_out(session, ticket, row, answer)
-            if fate == "unknown":
-                return unsure
         failed = await self._found_out(session, ticket, row, None)
         if failed.status == "ok" or failed.replayed:
             return failed  # somebody else has found out meanwhile
@@ -198,13 +167,14 @@ class Lost:
             return failed
         return await self._again(session, ticket, row, over=None)
 
-    async def _goes_on(self, row: CallRow, contract: Contract) -> bool:
-        """Tell whether a thread that was left behind may still be at work on the call: then a "no" says
-        nothing, and what the thread comes to will resolve the call.
+    async def _settling(self, row: CallRow, contract: Contract) -> float | None:
+        """Return the seconds after which a "no" counts; None: not as things are, for a thread that nobody can
+        end may still be at work. What that comes to will resolve the call.
         """
-        error = read_stored(row.result)[1]
-        left = error is not None and error.error_code in ("TOOL_TIMEOUT", "RUN_CANCELLED")
-        return left and self._blocks(contract) and not is_gone(await self._sender(row))
+        now, sending = await self._store.time(), await sending_of(self._store, row)
+        counts = settles_at(row, contract, sending, blocks=self._blocks(contract))
+        # never more than it may take in all, however far back the clock has been set since
+        return None if counts is None else min(counts - now, counts - (sending.began or row.updated_at))
 
     async def _ask(self, session: RunSession, ticket: Ticket, probe: Probe, row: CallRow) -> Result:
         return await self._gate.call(session, probe_proposal(session, ticket, probe, row), counted=False)
@@ -272,13 +242,7 @@ def _as_sent(ticket: Ticket, row: CallRow) -> Ticket:
     return ticket.of(call, ticket.decision)
 
 
-def _was_slow(row: CallRow) -> bool:
-    """Tell whether the call is in doubt because nothing came back in its time; the row says since when."""
-    error = read_stored(row.result)[1]
-    return error is not None and error.error_type == "timeout"
-
-
-def _answered(row: CallRow) -> bool:
-    """Tell whether the target has answered the call: then nothing of it is on its way any more."""
-    error = read_stored(row.result)[1]
-    return error is not None and error.error_type == "upstream_error"
+def _has_time(session: RunSession, seconds: float, now: float) -> bool:
+    """Tell whether the run may wait so long. `now` is monotonic."""
+    left = session.budget.remaining(now)
+    return left is None or seconds < left

@@ -30,12 +30,18 @@ def process_name() -> str:
 
 def is_gone(name: str) -> bool:
     """Tell whether that process is known to have ended. False as well when it cannot be known from here."""
-    machine, _, rest = name.partition(".")
+    rest = name.partition(".")[2]
     pid, _, start = rest.partition(".")
     start = start.partition(".")[0]
-    if machine == "-" or machine != process_name().partition(".")[0] or not pid.isdecimal():
+    if not is_here(name) or not pid.isdecimal():
         return False
     return _start(int(pid)) != start
+
+
+def is_here(name: str) -> bool:
+    """Tell whether that process is, or was, one of this machine: then `is_gone` can tell."""
+    machine = name.partition(".")[0]
+    return machine != "-" and machine == process_name().partition(".")[0]
 
 
 def _start(pid: int) -> str | None:

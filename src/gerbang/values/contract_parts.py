@@ -94,6 +94,10 @@ class Probe(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
 
     `arguments` maps the probe's arguments to those of the call (`@key` is the call's idempotency key),
     `values` to fixed JSON values. When neither condition holds, or both do, the fate is still unknown.
+
+    `settles_s`: for so many seconds after the last moment at which the call could be sent its target may
+    still act on it; a "no" counts after them. None: for as long again as the call's time-out, and no longer
+    when the target itself has answered.
     """
 
     tool: Word
@@ -101,6 +105,7 @@ class Probe(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     not_happened: Condition
     arguments: Mapping[str, Word] = {}
     values: Mapping[str, Any] = {}
+    settles_s: Annotated[float, Meta(ge=0, le=604_800)] | None = None
 
 
 class Rate(Struct, frozen=True, gc=False, forbid_unknown_fields=True):

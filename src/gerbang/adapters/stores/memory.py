@@ -354,6 +354,11 @@ class MemoryStore(Switches):
         span = span_of(window_s)
         return window(self._checks.spends.get((key, span)), span, self._checks.now())[1]
 
+    async def time(self) -> float:
+        """Return the time of the clock that leases and limits go by."""
+        self._checks.begin()
+        return self._checks.now() / MICRO
+
     async def secret_key(self) -> bytes:
         """Return this store's 32 random bytes."""
         return self._key

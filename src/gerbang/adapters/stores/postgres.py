@@ -20,6 +20,7 @@ from gerbang.adapters.stores.pg_fault import is_lost, translate
 from gerbang.adapters.stores.pg_group import PgGroup
 from gerbang.adapters.stores.seal_mark import NAME, check_mark
 from gerbang.adapters.stores.sql_reading import Row, SqlReading
+from gerbang.adapters.stores.store_clock import MICRO
 from gerbang.adapters.stores.writer import Writer, hand_in
 from gerbang.errors import StoreError
 from gerbang.ports import Named, Writing
@@ -120,6 +121,11 @@ class PostgresStore(SqlReading):
         ((now,),) = await self._read(statements.NOW)
         found = await self._read(statements.GET_SPENT, key, span)
         return window((found[0][0], found[0][1]) if found else None, span, now)[1]
+
+    async def time(self) -> float:
+        """Return the server's time."""
+        ((now,),) = await self._read(statements.NOW)
+        return int(now) / MICRO
 
     def _row(self, kind: type[Row], values: tuple[Any, ...]) -> Row:
         made: Row = row(kind, values)

@@ -254,6 +254,10 @@ class SealedStore(Switches):
         """Return what was spent of a budget in the current window."""
         return await self._inner.spent(key, window_s)
 
+    async def time(self) -> float:
+        """Return the time of the clock that leases and limits go by."""
+        return await self._inner.time()
+
     async def secret_key(self) -> bytes:
         """Return the store's own 32 random bytes."""
         return await self._inner.secret_key()

@@ -125,6 +125,10 @@ class SqliteStore(SqlReading):
         found = await self._read(statements.GET_SPENT, key, span)
         return window((found[0][0], found[0][1]) if found else None, span, await self._now())[1]
 
+    async def time(self) -> float:
+        """Return the time of the clock that leases and limits go by."""
+        return await self._now() / MICRO
+
     async def _now(self) -> int:
         """Return the time of the store, in microseconds."""
         told = await self._read(statements.GET_META, CLOCK)
