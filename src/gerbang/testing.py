@@ -4,7 +4,7 @@
 """
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,13 @@ from gerbang.ports import Store
 from gerbang.values import Message
 from gerbang.values.model import ModelCall, ModelDone, ModelEvent, ModelRequest, TextDelta
 
-Item = str | Sequence[tuple[str, dict[str, Any] | str]] | BaseException | Callable[[Sequence[Message]], Any]
+Item = (
+    str
+    | Sequence[tuple[str, dict[str, Any] | str]]
+    | BaseException
+    | type[BaseException]
+    | Callable[[Sequence[Message]], Any]
+)
 """One answer: a text, a list of `(tool name, arguments)`, an exception, or a function of the messages."""
 
 
@@ -35,6 +41,8 @@ class ScriptedModel:
     def __init__(self, items: Sequence[Item]) -> None:
         if isinstance(items, str):
             raise UsageError("ScriptedModel takes a list of items: write [text].")
+        if not isinstance(items, Iterable):
+            raise UsageError(f"ScriptedModel takes a list of items, not {items!r:.80}.")
         if not items:
             raise UsageError("ScriptedModel needs at least one item.")
         self._items = [_item(item) for item in items]
@@ -44,8 +52,8 @@ class ScriptedModel:
         """Yield the next item of the script as model events."""
         item: Any = self._items[min(self.requests, len(self._items) - 1)]
         self.requests += 1
-        while callable(item) and not isinstance(item, type):
-            item = item(request.messages)
+        while callable(item):
+            item = item(list(request.messages))  # the run goes on writing its own
             item = _item(await item if inspect.isawaitable(item) else item)
         if isinstance(item, Exception) and not isinstance(item, ModelFault):
             raise ModelFault(f"The model failed: {type(item).__name__}.") from item
@@ -66,6 +74,8 @@ class ScriptedModel:
 
 def _item(item: Any) -> Any:
     """Return the item. Raises UsageError for what is none."""
+    if isinstance(item, type) and issubclass(item, BaseException):
+        return item()
     if isinstance(item, str | BaseException) or callable(item):
         return item
     if isinstance(item, list | tuple) and all(

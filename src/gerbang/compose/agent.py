@@ -10,7 +10,17 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from gerbang import parse
-from gerbang.compose.agent_options import dialect_of, gateway_of, model_of, positive, profile_of, seconds
+from gerbang.compose.agent_options import (
+    cost,
+    dialect_of,
+    gateway_of,
+    model_of,
+    positive,
+    profile_of,
+    seconds,
+    whole,
+    words,
+)
 from gerbang.compose.client_tools import Client, ClientTools
 from gerbang.compose.continuing import continued, last_results
 from gerbang.compose.events import AgentEvent, RunResult
@@ -83,6 +93,7 @@ class Agent:
         max_cost: float | None = None,
         max_tokens: int | None = None,
     ) -> None:
+        words(profile, lang, system, stream)
         self.gateway = gateway_of(gateway)
         self.profile = profile_of(profile, max_steps, result_max_chars)
         self.profile.texts(lang)
@@ -104,8 +115,8 @@ class Agent:
         self._client_tools = ClientTools()
         self._likes: dict[str, Agent] = {}
         positive(max_calls=max_calls, max_repeats=max_repeats, max_parallel=max_parallel)
-        if context_tokens is not None:
-            positive(context_tokens=context_tokens)
+        whole(context_tokens=context_tokens, max_tokens=max_tokens)
+        cost(max_cost)
         seconds(model_timeout_s=model_timeout_s)
         if deadline_s is not None:
             seconds(deadline_s=deadline_s)

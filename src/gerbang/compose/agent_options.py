@@ -35,8 +35,30 @@ def seconds(**values: float) -> None:
             raise UsageError(f"{name} is a number of seconds above 0, not {value!r}.")
 
 
+def whole(**values: int | None) -> None:
+    """Raise UsageError for a value that is neither None nor a whole number above 0."""
+    positive(**{name: value for name, value in values.items() if value is not None})
+
+
+def cost(max_cost: float | None) -> None:
+    """Raise UsageError for what is no bound of a cost."""
+    if max_cost is not None and (type(max_cost) not in (int, float) or not 0 <= max_cost < 1e15):
+        raise UsageError(f"max_cost is a number of cost units from 0, or None, not {max_cost!r:.80}.")
+
+
+def words(profile: str, lang: str, system: str, stream: bool) -> None:
+    """Raise UsageError for what is no text where one is taken, or no switch."""
+    for name, value in {"profile": profile, "lang": lang, "system": system}.items():
+        if not isinstance(value, str):
+            raise UsageError(f"{name} takes a text, not {value!r:.80}.")
+    if not isinstance(stream, bool):
+        raise UsageError(f"stream is True or False, not {stream!r:.80}.")
+
+
 def dialect_of(asked: str | None, profile: Profile, model: str) -> str:
     """Return the dialect that is asked for, or the best guess. Raises UsageError."""
+    if asked is not None and not isinstance(asked, str):
+        raise UsageError(f"dialect takes the id of one, or None, not {asked!r:.80}.")
     known = {dialect.id for dialect in parse.dialects()}
     name = asked or profile.dialect
     if asked is None and name == "auto":

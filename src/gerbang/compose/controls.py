@@ -15,7 +15,7 @@ from gerbang.errors import UsageError
 from gerbang.ports import Clock, Policy, Secrets, Store
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.leases import Leases
-from gerbang.runtime.switches import Switches
+from gerbang.runtime.switches import Switches, is_switch
 from gerbang.values import LOCAL, Principal
 from gerbang.values.record import ApprovalRow, Kill, RunRow
 
@@ -153,9 +153,9 @@ class Controls(Hearing):
         slip of the pen as well, and a switch that stops nothing looks like one that does. A gateway without
         tools, such as the one that the command line opens on a store, cannot tell.
         """
-        kind, colon, name = str(target).partition(":")
-        if kind != "tool" or not colon:
-            return target
+        kind, _, name = str(target).partition(":")
+        if kind != "tool" or not is_switch(target):
+            return target  # an ill-formed name is refused where it would be turned
         entry = self._toolbox.catalogue.find(name)
         if entry is not None:
             return f"tool:{entry.contract.name}"

@@ -6,28 +6,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from gerbang.adapters.approvals.folder_files import FolderFiles
 from gerbang.adapters.clock import SystemClock
+from gerbang.compose import given
 from gerbang.compose.controls import Controls
 from gerbang.compose.cut_off import cut_off
-from gerbang.compose.given import (
-    OMITTED,
-    open_secrets,
-    open_store,
-    policy_of,
-    propose,
-    read_approver,
-    read_calls,
-    read_risk,
-    read_seconds,
-)
 from gerbang.compose.people import People
 from gerbang.compose.runs import CallerRuns, check_place, first_row, taken_up
 from gerbang.compose.toolbox import HeldTool, Toolbox
 from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.risk_facts import WorkingHours
 from gerbang.contract.semantic import SemanticValidator
-from gerbang.contract.validators import SHIPPED
 from gerbang.errors import UsageError
 from gerbang.ledger.keys import Fingerprints
 from gerbang.limits import MAX_PARALLEL
@@ -61,29 +49,29 @@ from gerbang.values.record import Batch
 class Gateway(Controls):
     """Takes calls, gives results. Use as `async with Gateway(tools=[...]) as gate`.
 
-    `tools` are tools made by `@gerbang.tool` (or any object with `contract` and the Tool port).
-    `policy` omitted means the shipped `strict`; `None` denies everything. `store` is an address:
-    `memory:`, `sqlite:PATH`, or a Store. `approver` asks a person; without one, calls that need
+    `tools` are tools made by `@gerbang.tool` (or any object with `contract` and the Tool port). `policy`
+    omitted means the shipped `strict`; `None` denies everything. `store` is an address: `memory:`,
+    `sqlite:PATH`, `postgresql://…`, or a Store. `approver` asks a person; without one, calls that need
     approval come back `pending` and wait in the store. `secrets` is where tools and models get what their
     contracts and addresses name: an address (`env:`, `file:PATH`, `keyring:`, `envfile:PATH`, or several
     with commas between) or a Secrets. `readers`, `owners` and `facts` look things up for a decision
-    (`Lookup`): what semantic validators read, whose a resource is, what a policy has to know.
-    `validators` are further semantic checks that contracts may name. `limits` bound what tools, actors,
-    tenants, teams and runs may do. `hours` says when people are there: other changes are asked about.
-    `max_risk` hides every tool of a larger blast radius from every run. `lease_s`: after so many seconds
-    another process may go on with a run whose process has died. A request for approval and its grant stand
-    for `approval_s` seconds. `files` is the folder that file arguments are inside of (the current one): an
-    approval is tied to what such files hold. `seal` is where the keys are that prompts, arguments and results
-    are sealed with in the store: `file:PATH` (`gerbang audit seal-key`). `secret_bindings` say what each
-    secret is for (`gerbang.values.binding`); one that they do not name is then for no tool.
-    Raises ContractError, PolicyError or ConfigError at once, StoreError when it is entered.
+    (`Lookup`): what semantic validators read, whose a resource is, what a policy has to know. `validators`
+    are further checks that contracts may name. `limits` bound what tools, actors, tenants, teams and runs
+    may do. `hours` says when people are there: other changes are asked about. `max_risk` hides every tool
+    of a larger blast radius from every run. `lease_s`: after so many seconds another process may go on with
+    a run whose process has died. A request for approval and its grant stand for `approval_s` seconds.
+    `files` is the folder that file arguments are inside of (the current one): an approval is tied to what
+    such files hold. `seal` is where the keys are that payloads in the store are sealed with: `file:PATH`
+    (`gerbang audit seal-key`). `secret_bindings` say what each secret is for (`gerbang.values.binding`);
+    one that they do not name is then for no tool. Raises ContractError, PolicyError, UsageError or
+    ConfigError at once, StoreError when it is entered.
     """
 
     def __init__(
         self,
         tools: Iterable[Any] = (),
         *,
-        policy: PolicyPort | object | None = OMITTED,
+        policy: PolicyPort | object | None = given.OMITTED,
         store: "str | Store" = "memory:",
         approver: "str | ApproverLike | None" = None,
         clock: Clock | None = None,
@@ -102,23 +90,23 @@ class Gateway(Controls):
         files: "str | Path | FileReader | None" = None,
     ) -> None:
         pool = SyncPool()
-        self.secrets: Secrets = open_secrets(secrets)
+        self.secrets: Secrets = given.open_secrets(secrets)
         self._toolbox = Toolbox(tools, self.secrets, pool, read_bindings(secret_bindings))
-        self._max_risk = None if max_risk is None else read_risk(max_risk)
-        self.clock: Clock = clock or SystemClock()
-        self.store: Store = open_store(store, self.clock, seal)
-        self.policy: PolicyPort = policy_of(policy)
-        self._approver = read_approver(approver, self.secrets)
-        self._approval_s = read_seconds("approval_s", approval_s)
-        self._files = FolderFiles(files) if files is None or isinstance(files, str | Path) else files
-        self._lookups = Lookups(readers or {}, owners or {}, facts or {}, pool)
+        self._max_risk = None if max_risk is None else given.read_risk(max_risk)
+        self.clock: Clock = SystemClock() if clock is None else clock
+        self.store: Store = given.open_store(store, self.clock, seal)
+        self.policy: PolicyPort = given.policy_of(policy)
+        self._approver = given.read_approver(approver, self.secrets)
+        self._approval_s = given.read_seconds("approval_s", approval_s)
+        self._files = given.read_files(files)
+        self._lookups = Lookups(*given.read_lookups(readers, owners, facts), pool)
         self._limits = Limits.made(limits)
-        checks = {**SHIPPED, **{one.name: one for one in validators}}
+        checks = given.read_validators(validators)
         self._plans = Plans(checks, owners or (), readers or (), self._limits, self._toolbox.places)
         for contract in self._toolbox.contracts:
             self._plans.check(contract)
-        self._hours = hours
-        self._lease_s = lease_s
+        self._hours = given.read_hours(hours)
+        self._lease_s = given.read_seconds("lease_s", lease_s)
         self._executor = Executor(self._toolbox.bodies, pool)
         self._gate: Gate | None = None
         self._outbox: Outbox | None = None
@@ -233,7 +221,7 @@ class Gateway(Controls):
         ends with it, and so does one with a name when `alone` is set. Raises UsageError and StoreError.
         """
         session = await self._session(run_id, principal, purpose, intent, step_id, key, state, alone)
-        proposal = propose(session, tool, arguments, step_id, 0)
+        proposal = given.propose(session, tool, arguments, step_id, 0)
         gate = self.gate
         try:
             return await gate.call(session, proposal, key=key)
@@ -254,9 +242,9 @@ class Gateway(Controls):
         max_parallel: int = MAX_PARALLEL,
     ) -> list[Result]:
         """Make the calls of one answer: reads side by side, the others in order; results in call order."""
-        asked = read_calls(calls)
+        asked = given.read_calls(calls)
         session = await self._session(run_id, principal, purpose, intent, step_id, None, state)
-        proposals = [propose(session, *one, step_id, ordinal) for ordinal, one in enumerate(asked)]
+        proposals = [given.propose(session, *one, step_id, ordinal) for ordinal, one in enumerate(asked)]
         try:
             return await run_batch(self.gate, session, proposals, max_parallel) if proposals else []
         except asyncio.CancelledError:
@@ -289,7 +277,7 @@ class Gateway(Controls):
             state=state,
             memory=self._runs.known(run_id, who),
         )
-        return self.gate.decide(session, propose(session, tool, arguments, step_id, 0))
+        return self.gate.decide(session, given.propose(session, tool, arguments, step_id, 0))
 
     async def dry_run(
         self,
@@ -308,7 +296,7 @@ class Gateway(Controls):
         who = principal or LOCAL
         check_place(who, None, 1, None, purpose, intent)
         session = self.session("dry", principal=who, purpose=purpose, intent=intent, state=state)
-        return await self.gate.dry_run(session, propose(session, tool, arguments, 1, 0))
+        return await self.gate.dry_run(session, given.propose(session, tool, arguments, 1, 0))
 
     def tools(
         self,

@@ -1,21 +1,30 @@
 """What a program gives to a gateway: addresses or objects, a policy or none, arguments as dict or text."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from gerbang import parse
+from gerbang.adapters.approvals.folder_files import FolderFiles
 from gerbang.compose.policy import Policy
+from gerbang.contract.risk_facts import WorkingHours
+from gerbang.contract.semantic import SemanticValidator
+from gerbang.contract.validators import SHIPPED
 from gerbang.errors import UsageError
 from gerbang.ledger.keys import runtime_key
 from gerbang.limits import MAX_ARGUMENT_BYTES
 from gerbang.policy.rules import DenyAll
-from gerbang.ports import ApproverLike, Clock, Secrets, Store
+from gerbang.ports import ApproverLike, Clock, FileReader, Secrets, Store
 from gerbang.ports import Policy as PolicyPort
 from gerbang.runtime import refusals
+from gerbang.runtime.lookups import Lookup
 from gerbang.runtime.session import RunSession
 from gerbang.values import CallError, Proposal, RiskClass, StepId
 from gerbang.values.canonical import copied
 from gerbang.values.text import clean_text
+
+Named = Mapping[str, Lookup]
+"""Functions that look something up, by name."""
 
 OMITTED: Final = object()
 """Stands for a policy that was not given: the shipped one is meant, not none."""
@@ -69,6 +78,8 @@ def open_store(store: "str | Store", clock: Clock, seal: str | None = None) -> S
 
     Raises UsageError for what is no store, or a clock that is none.
     """
+    if seal is not None and not isinstance(seal, str):
+        raise UsageError(f"seal takes an address such as 'file:PATH', or None, not {seal!r:.80}.")
     _can(clock, "clock", "an object such as gerbang.testing.ManualClock, or None", "now", "monotonic")
     if not isinstance(store, str):
         _can(
@@ -84,7 +95,7 @@ def open_store(store: "str | Store", clock: Clock, seal: str | None = None) -> S
 
     if isinstance(store, str):
         return stores.open_store(store, clock, seal)
-    return stores.sealed_by(store, str(seal))
+    return stores.sealed_by(store, seal or "")
 
 
 def _can(given: object, name: str, wanted: str, *methods: str) -> None:
@@ -149,3 +160,37 @@ def read_seconds(name: str, value: float) -> float:
     if type(value) not in (int, float) or not 0 < value <= 1e9:
         raise UsageError(f"{name} is a number of seconds above 0, not {value!r}.")
     return float(value)
+
+
+def read_lookups(readers: Any, owners: Any, facts: Any) -> tuple[Named, Named, Named]:
+    """Return functions by name: readers, owners, facts. Raises UsageError for what is none."""
+    for name, given in (("readers", readers), ("owners", owners), ("facts", facts)):
+        named = isinstance(given, Mapping) and all(isinstance(key, str) for key in given)
+        if given is not None and not (named and all(map(callable, given.values()))):
+            raise UsageError(f"{name} takes a dict of names and functions, not {given!r:.80}.")
+    return readers or {}, owners or {}, facts or {}
+
+
+def read_validators(validators: Any) -> dict[str, SemanticValidator]:
+    """Return the checks that contracts may name, those that ship among them. Raises UsageError."""
+    given = list(validators) if isinstance(validators, Iterable) else [validators]
+    for one in given:
+        if not isinstance(one, SemanticValidator):
+            raise UsageError(f"validators takes gerbang.SemanticValidator objects, not {one!r:.80}.")
+    return {**SHIPPED, **{one.name: one for one in given}}
+
+
+def read_hours(hours: Any) -> WorkingHours | None:
+    """Return when people are there. Raises UsageError."""
+    if hours is None or isinstance(hours, WorkingHours):
+        return hours
+    raise UsageError(f"hours takes gerbang.WorkingHours or None, not {hours!r:.80}.")
+
+
+def read_files(files: Any) -> FileReader:
+    """Return what reads the files that calls name: of a folder, or as given. Raises UsageError."""
+    if files is None or isinstance(files, str | Path):
+        return FolderFiles(files)
+    _can(files, "files", "the path of a folder, or an object with digests(named)", "digests")
+    reader: FileReader = files
+    return reader

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gerbang.compose.policy_zones import zone
-from gerbang.errors import PolicyError
+from gerbang.errors import PolicyError, UsageError
 from gerbang.policy import rules
 from gerbang.policy.bundle import compile_rules, load_bundle
 from gerbang.policy.input import PolicyInput
@@ -31,6 +31,10 @@ class Policy:
     """A loaded policy. Make one with `default`, `shipped`, `load` or `from_rules`."""
 
     def __init__(self, compiled: RulesPolicy) -> None:
+        if not isinstance(compiled, RulesPolicy):
+            raise UsageError(
+                f"Make a policy with Policy.shipped, load, open or from_rules, not of {compiled!r:.80}."
+            )
         self.rules = compiled
 
     @classmethod

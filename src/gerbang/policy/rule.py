@@ -104,7 +104,8 @@ def _everything(data: dict[str, Any], match: Match, decision: Verdict, where: Wh
         )
     if match.everything and decision == "allow" and not said:
         raise place.error(
-            "this rule allows every call there can be. Name tools or classes, or write 'everything: true'."
+            "this rule allows every call there can be. Name tools or classes in 'match', or write "
+            "'everything: true' beside it."
         )
 
 

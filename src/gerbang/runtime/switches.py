@@ -104,8 +104,13 @@ class Switches:
             await asyncio.wait(self._writing)
 
 
+def is_switch(target: Any) -> bool:
+    """Tell whether a text names a switch: `all`, `tool:NAME`, `group:NAME` or `tenant:NAME`."""
+    return type(target) is str and clean_text(target) == target and _TARGET.fullmatch(target) is not None
+
+
 def _check(target: Any) -> None:
-    if type(target) is not str or clean_text(target) != target or not _TARGET.fullmatch(target):
+    if not is_switch(target):
         raise UsageError("A kill switch is called all, tool:NAME, group:NAME or tenant:NAME.")
 
 

@@ -44,6 +44,10 @@ def read_bindings(given: Mapping[str, Any] | None) -> Bindings | None:
     """Return the bindings of a table: name of a secret to its binding. Raises ConfigError."""
     if given is None:
         return None
+    if not isinstance(given, Mapping):
+        raise ConfigError(
+            f"secret_bindings takes a table of secrets and what each is for, not {given!r:.80}."
+        )
     found: dict[str, Binding] = {}
     for name, value in given.items():
         if not is_secret_name(name):

@@ -1,7 +1,7 @@
 """Limits on calls, cost and tokens that hold over runs and processes: rates and budgets by actor, tenant…"""
 
 from collections.abc import Iterable
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -86,12 +86,12 @@ class Limits(Struct, frozen=True):
     limits: tuple[Limit, ...] = ()
 
     @classmethod
-    def made(cls, limits: Iterable[Limit]) -> "Limits":
+    def made(cls, limits: Any) -> "Limits":
         """Return them. Raises ConfigError for what is no Limit."""
-        given = tuple(limits)
+        given = tuple(limits) if isinstance(limits, Iterable) else (limits,)
         for one in given:
             if not isinstance(one, Limit):
-                raise ConfigError(f"limits takes gerbang.Limit objects, not {one!r}.")
+                raise ConfigError(f"limits takes gerbang.Limit objects, not {one!r:.80}.")
         return cls(given)
 
     def of(self, contract: Contract) -> tuple[Limit, ...]:
