@@ -1,11 +1,14 @@
 """Credentials in every shape are masked, ordinary text never is, and no text takes long."""
 
 import base64
+import html
 import json
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
 
 import pytest
 
-from gerbang.audit.redact import MASK, redact
+from gerbang.audit.redact import MASK, longest_writing, redact, redact_exact
 
 BODY = "MIIEpAIBAAKCAQEAtoken+/abc" * 30
 DIGITS = "0123456789abcdefABCDEF"
@@ -187,6 +190,52 @@ KNOWN = 'p@ss "wörd"/+'
 )
 def test_a_known_secret_in_every_writing(written: str) -> None:
     assert redact(f"<{written}>", [KNOWN]) == f"<{MASK}>"
+
+
+MARKED = "p&a<b>\"c\"'d'+e/f\\g\n-日😀"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        # JSON as Go, .NET and PHP write it
+        "p\\u0026a\\u003cb\\u003e\\\"c\\\"'d'+e/f\\\\g\\n-日😀",
+        "p\\u0026a\\u003Cb\\u003E\\u0022c\\u0022\\u0027d\\u0027\\u002Be/f\\\\g\\n-\\u65E5\\uD83D\\uDE00",
+        "p&a<b>\\\"c\\\"'d'+e\\/f\\\\g\\n-\\u65e5\\ud83d\\ude00",
+        # HTML and XML
+        "p&amp;a&lt;b&gt;&#34;c&#34;&#39;d&#39;+e/f\\g\n-日😀",
+        "p&amp;a&lt;b&gt;&#34;c&#34;&#39;d&#39;&#43;e/f\\g\n-日😀",
+        "p&amp;a&lt;b&gt;&quot;c&quot;&apos;d&apos;+e/f\\g&#10;-&#26085;&#x1F600;",
+        "p&#x26;a&#x3C;b&#x3e;&#x22;c&#x22;&#x27;d&#x27;&#x2B;e&#x2F;f&#x5C;g&#xA;&#x2D;日😀",
+        # one in the other
+        json.dumps(json.dumps(MARKED))[3:-3],
+        json.dumps(html.escape(MARKED))[1:-1],
+        html.escape(html.escape(MARKED)),
+        html.escape(json.dumps(MARKED))[6:-6],
+        quote_plus(json.dumps(MARKED)[1:-1]),
+        quote(html.escape(MARKED)),
+        repr(MARKED)[1:-1],
+        repr(MARKED.encode())[2:-1],
+    ],
+)
+def test_a_known_secret_in_the_writings_of_many_encoders(written: str) -> None:
+    assert redact(f"<{written}>", [MARKED]) == f"<{MASK}>"
+
+
+@pytest.mark.parametrize("secret", [MARKED, "\\" * 6 + "abc" + "\\" * 3, "a&amp;b%25c"])
+@pytest.mark.parametrize("piece", ["\\", "&amp;", "%25", "p&amp;a", "a&", "\\\\&amp;%255C", "p%26"])
+def test_known_secrets_in_five_megabytes_of_escapes(secret: str, piece: str) -> None:
+    """Linear, as above; a secret's own backslashes cannot be shared out among those of a text."""
+    text = piece * (5_000_000 // len(piece))
+    assert redact_exact(text, [secret]) == text
+
+
+@pytest.mark.parametrize(
+    "encode", [str, quote_plus, json.dumps, html.escape, lambda text: quote(quote(quote(text)))]
+)
+@pytest.mark.parametrize("secret", [KNOWN, MARKED, "日本語" * 4, "\"'" * 6])
+def test_no_writing_is_longer_than_is_said(encode: Callable[[str], str], secret: str) -> None:
+    assert len(encode(secret)) <= longest_writing([secret])
 
 
 @pytest.mark.parametrize("before", ["", "a", "ab", "user:", "abcde"])

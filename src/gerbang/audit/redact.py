@@ -1,16 +1,13 @@
 """Masking of secrets in everything that is recorded or shown. Bounded patterns, one pass."""
 
-import base64
-import json
 import re
 from collections.abc import Iterable
-from functools import lru_cache
-from html import escape
 from typing import Final
+
+from gerbang.audit.writings import escaped, known, longest
 
 MASK: Final = "[redacted]"
 
-_MIN_ENCODED: Final = 6
 # Credentials that show by their own shape: what must be in the text, and the pattern. Every pattern begins
 # with that literal, so that the search skips from one to the next.
 _SHAPES: Final = tuple(
@@ -97,15 +94,20 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 def redact_exact(text: str, secrets: Iterable[str]) -> str:
     """Return the text with the given secret values masked, and nothing else.
 
-    Values are also found JSON-escaped (also inside JSON that is a text in JSON), HTML-escaped,
-    percent-encoded (wholly or in part, also more than once), in hexadecimal, and inside base64 of either
-    alphabet. Not found: a value that is cut into pieces, or written otherwise.
+    Values are also found JSON-escaped, HTML-escaped and percent-encoded (wholly or in part, several times,
+    and one inside the other), in hexadecimal, and inside base64 of either alphabet. Not found: a value that
+    is cut into pieces, or written otherwise.
     """
-    known = tuple(sorted({secret for secret in secrets if secret}))
-    if not known:
+    values = tuple(sorted({secret for secret in secrets if secret}))
+    if not values:
         return text
-    text = _known(known).sub(MASK, text)
-    return _escaped(known).sub(MASK, text) if "%" in text or "\\" in text else text
+    text = known(values).sub(MASK, text)
+    return escaped(values).sub(MASK, text) if "%" in text or "\\" in text or "&" in text else text
+
+
+def longest_writing(secrets: Iterable[str]) -> int:
+    """Return how many characters a writing of one of these values can take at most."""
+    return max(map(longest, secrets), default=0)
 
 
 def _mask(match: "re.Match[str]") -> str:
@@ -139,71 +141,3 @@ def _tail(text: str, lowered: str, word: "re.Match[str]") -> "re.Match[str] | No
 
 
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-
-
-@lru_cache(maxsize=64)
-def _known(secrets: tuple[str, ...]) -> "re.Pattern[str]":
-    """Return a pattern of the secrets in every writing, the longest first."""
-    writings = {re.escape(writing) for secret in secrets for writing in _writings(secret)}
-    writings |= {_percent_pattern(secret) for secret in secrets}
-    return re.compile("|".join(sorted(writings, key=len, reverse=True)))
-
-
-def _writings(secret: str) -> set[str]:
-    found = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
-    found.update({escape(secret), escape(secret, quote=False)})
-    raw = secret.encode("utf-8", "surrogatepass")
-    if len(raw) < _MIN_ENCODED:
-        return found
-    found.update({raw.hex(), raw.hex().upper()})
-    for shift in range(3):  # a secret inside a longer text stands in one of three places of base64
-        code = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
-        inner = code[(0, 2, 3)[shift] : len(code) - (1 if (shift + len(raw)) % 3 else 0)]
-        found.update({inner, inner.replace("+", "-").replace("/", "_")})
-    return found
-
-
-def _percent_pattern(secret: str) -> str:
-    """Return a pattern of the secret as URLs write it: each encoder leaves other characters as they are."""
-    return "".join(map(_percent, secret))
-
-
-def _percent(char: str) -> str:
-    if char.isascii() and (char.isalnum() or char in "-._~"):
-        return re.escape(char)
-    codes = "".join(
-        f"%(?:{byte:02X}|{byte:02x})" if byte & 0xF > 9 or byte >> 4 > 9 else f"%{byte:02X}"
-        for byte in char.encode("utf-8", "surrogatepass")
-    )
-    spaces = r"|\+" if char == " " else ""
-    return f"(?:{codes}|{re.escape(char)}{spaces})"
-
-
-@lru_cache(maxsize=64)
-def _escaped(secrets: tuple[str, ...]) -> "re.Pattern[str]":
-    """Return a pattern of the secrets as URLs in URLs and JSON in JSON write them, the longest first."""
-    found = ("".join(map(_loose, secret)) for secret in sorted(secrets, key=len, reverse=True))
-    return re.compile("|".join(found))
-
-
-def _loose(char: str) -> str:
-    """Return a pattern of one character as URLs and JSON write it, each as often as one is put into another.
-
-    Every encoder leaves other characters as they are.
-    """
-    written = [rf"%(?:25){{0,3}}{_byte(byte)}" for byte in char.encode("utf-8", "surrogatepass")]
-    forms = [re.escape(char), "".join(written)]
-    if char in '"/':
-        forms[0] = rf"\\{{0,7}}{char}"
-    elif char == "\\":
-        forms[0] = r"\\{1,8}"
-    elif char == " ":
-        forms.append(r"\+")
-    elif not char.isascii():
-        forms.append(rf"\\{{1,4}}u{ord(char):04x}")
-    return f"(?:{'|'.join(forms)})"
-
-
-def _byte(byte: int) -> str:
-    upper, lower = f"{byte:02X}", f"{byte:02x}"
-    return upper if upper == lower else f"(?:{upper}|{lower})"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from gerbang.audit.redact import redact_exact
+from gerbang.audit.redact import longest_writing, redact_exact
 
 if TYPE_CHECKING:
     import aiohttp
@@ -73,7 +73,7 @@ class Veil(Struct, frozen=True):
     def over(self, text: str, whole: bool = True) -> str:
         """Return the text without the secrets; of one that was cut, also without half a secret at its end."""
         masked = redact_exact(text, self.secrets) if self.secrets else text
-        margin = 0 if whole else 4 * max(map(len, self.secrets), default=0)
+        margin = 0 if whole else longest_writing(self.secrets)
         return masked[: max(0, len(masked) - margin)]
 
 
