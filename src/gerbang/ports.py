@@ -197,6 +197,10 @@ class Store(Protocol):
         """Return the calls in UNCERTAIN of all runs, oldest first."""
         ...
 
+    async def sent(self, limit: int = 100) -> list[CallRow]:
+        """Return the calls in DISPATCHED of runs that are not RUNNING and not leased, oldest first."""
+        ...
+
     async def lease(self, run_id: str, holder: str, ttl_s: float) -> Lease | None:
         """Take a run's lease, or extend it when the holder has it. None: another holds it."""
         ...

@@ -41,7 +41,9 @@ async def main(store: str, origin: str, what: str, of: str) -> None:
         if what == "call":
             await gate.call("slow.act.v1", {"item": "a"}, run_id="r")
         else:
-            await gate.recover()
+            while await gate.store.open_calls("r"):
+                await gate.recover()
+                await asyncio.sleep(0.1)
     if dying is not None:
         dying.cancel()
 

@@ -175,7 +175,7 @@ async def _single(gate: g.Gateway, order: Order) -> None:
     written = msgspec.json.Decoder(Line).decode_lines(Path(order.trace).read_bytes())
     named = [line.run_id for line in written if line.run_id]
     row = await gate.store.run(named[0]) if named else None
-    while row is not None and row.state == RunState.RUNNING:
+    while row is not None and (row.state == RunState.RUNNING or await gate.store.open_calls(row.run_id)):
         await gate.recover()
         await asyncio.sleep(0.1)  # a dead recoverer's lease has to run out
         row = await gate.store.run(row.run_id)

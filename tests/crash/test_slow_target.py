@@ -45,6 +45,27 @@ def test_the_call_waits_until_a_no_counts(shared: str, target: str, tmp_path: Pa
     assert [effect.item for effect in effects_in(tmp_path / "effects")] == ["a"]
 
 
+def test_nobody_comes_back(shared: str, target: str, tmp_path: Path) -> None:
+    """The program that made the call never runs again; two of those that recover die while they find out."""
+    live(shared, target, "call", "sent")
+    for of in ("asked", "asked", "-"):
+        live(shared, target, "recover", of)
+
+    async def work() -> None:
+        async with g.Gateway(store=shared) as gate:
+            rows = await gate.store.calls("r")
+            (act,) = [row for row in rows if row.tool == "slow.act.v1"]
+            assert act.state in ("SUCCEEDED", "RESOLVED_SUCCEEDED")
+            assert {row.state for row in rows if row is not act} <= {"SUCCEEDED", "FAILED"}
+            run = await gate.store.run("r")
+            assert run is not None
+            assert run.state == "open"
+            assert chain.verify(await gate.store.events("r")) is None
+
+    asyncio.run(work())
+    assert [effect.item for effect in effects_in(tmp_path / "effects")] == ["a"]
+
+
 def test_whoever_comes_back_goes_on_waiting(shared: str, target: str, tmp_path: Path) -> None:
     """Three processes die: one that has sent it, two that wait for what became of it."""
     for of in ("sent", "asked", "asked", "-"):

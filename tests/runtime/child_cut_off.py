@@ -1,6 +1,7 @@
 """A gateway that dies of SIGKILL in a call.
 
-Arguments: the store, the file of effects, the tool, and when: `before` the effect, `after` it, `asking`.
+Arguments: the store, the file of effects, the tool, and when: `before` the effect, `after` it, `asking`. Then
+perhaps the run of a program with its own loop.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def main(store: str, log: str, name: str, when: str) -> None:
+async def main(store: str, log: str, name: str, when: str, run_id: str = "") -> None:
     def approver(_: g.ApprovalRequest) -> bool:
         die()
         return True
@@ -41,7 +42,7 @@ async def main(store: str, log: str, name: str, when: str) -> None:
         tool.function = body
     policy = g.Policy.default() if when == "asking" else POLICY
     async with g.Gateway(tools=made, store=store, policy=policy, approver=approver) as gate:
-        await gate.call(name, {"name": "a"})
+        await gate.call(name, {"name": "a"}, run_id=run_id or None)
 
 
-asyncio.run(main(*sys.argv[1:5]))
+asyncio.run(main(*sys.argv[1:6]))

@@ -60,8 +60,8 @@ CASES = [
 """The tool, whether its process is killed before or after the effect, and what becomes of the call."""
 
 
-def kill(durable: str, log: Path, tool: str, when: str) -> None:
-    child = [sys.executable, str(HERE / "child_cut_off.py"), durable, str(log), tool, when]
+def kill(durable: str, log: Path, tool: str, when: str, run_id: str = "") -> None:
+    child = [sys.executable, str(HERE / "child_cut_off.py"), durable, str(log), tool, when, run_id]
     assert subprocess.run(child, timeout=60).returncode == -signal.SIGKILL
 
 

@@ -262,6 +262,33 @@ def test_open_calls_and_uncertain_ones(url: str) -> None:
     run(work())
 
 
+def test_calls_that_were_sent_in_runs_that_nobody_drives(url: str) -> None:
+    async def work() -> None:
+        async with timed(url) as (store, passing):
+            runs = [a_run("going"), a_run("own", "open"), a_run("over", "cancelled"), a_run("held", "open")]
+            rows = [
+                replace(call(f"{run_id} {state}", state, run_id=run_id), updated_at=float(n))
+                for n, run_id in enumerate(["over", "held", "own", "going", "unknown"])
+                for state in ("DISPATCHED", "SUCCEEDED", "PLANNED", "UNCERTAIN")
+            ]
+            await store.commit(Batch(runs=runs, claims=rows))
+            await store.lease("held", "one", 0.1)
+            sent = {row.run_id: row for row in rows if row.state == "DISPATCHED"}
+            assert await store.sent() == [sent["over"], sent["own"], sent["unknown"]]
+            assert await store.sent(1) == [sent["over"]]
+            assert await store.sent(0) == []
+            await passing.wait(0.2)
+            assert await store.sent() == [sent[name] for name in ("over", "held", "own", "unknown")]
+            for state, name in (("SUCCEEDED", "over"), ("FAILED", "held"), ("UNCERTAIN", "own")):
+                await store.commit(Batch(calls=[replace(sent[name], state=state)]))
+            assert await store.sent() == [sent["unknown"]]
+            again = replace(sent["held"], attempt=2)
+            assert (await store.commit(Batch(claims=[again]))).written  # a key that is free again
+            assert await store.sent() == [again, sent["unknown"]]
+
+    run(work())
+
+
 async def admitted(store: Store, count: int, *takes: Take, **more: Any) -> int:
     outcomes = await asyncio.gather(*(store.commit(Batch(takes=takes, **more)) for _ in range(count)))
     return sum(outcome.written for outcome in outcomes)

@@ -11,6 +11,7 @@ from gerbang.compose.people import People
 from gerbang.compose.recovery import Recovered, Recovery
 from gerbang.compose.runs import check_person
 from gerbang.compose.toolbox import Toolbox
+from gerbang.compose.undriven import Undriven
 from gerbang.errors import UsageError
 from gerbang.ports import Clock, Policy, Secrets, Store
 from gerbang.runtime.gate import Gate
@@ -31,6 +32,7 @@ class Controls(Hearing):
     _toolbox: Toolbox
     _people: People
     _switches: Switches
+    _undriven: Undriven
     secrets: Secrets
     leases: Leases
 
@@ -100,8 +102,11 @@ class Controls(Hearing):
 
         A run of a single call ends as `cancelled`: a call of it that was sent is made out by its probe, or
         left UNCERTAIN for a person, and one that waits for an approval goes on waiting. The run of an agent
-        is left as it is and named `running` in the answer: `Agent.resume` goes on with it. What somebody
-        still works on is left alone, and not in the answer.
+        is left as it is and named `running` in the answer: `Agent.resume` goes on with it. In runs that a
+        caller drives, or that are over, calls that were sent by a process that died are made out in the same
+        way, and so are calls in doubt whose probe can tell by now; the run stays as it is. What somebody
+        still works on is left alone, and not in the answer; so is, for an hour, a call that would be sent
+        again if its caller made it again. Nothing is sent again.
         """
         return await self._recovery().all(limit)
 
@@ -123,7 +128,7 @@ class Controls(Hearing):
         return await cancelling.cancel(run_id, by, str(reason)[:500], wait_s)
 
     def _recovery(self) -> Recovery:
-        return Recovery(self.gate, self.store, self.clock, self.leases, self._toolbox)
+        return Recovery(self.gate, self.store, self.clock, self.leases, self._toolbox, self._undriven)
 
     def kill(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
         """Turn a kill switch on: `all`, `tool:NAME`, `group:NAME` or `tenant:NAME`. It beats every policy.

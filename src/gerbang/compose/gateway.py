@@ -13,6 +13,7 @@ from gerbang.compose.cut_off import cut_off
 from gerbang.compose.people import People
 from gerbang.compose.runs import CallerRuns, check_place, first_row, taken_up
 from gerbang.compose.toolbox import HeldTool, Toolbox
+from gerbang.compose.undriven import Undriven
 from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.risk_facts import WorkingHours
 from gerbang.contract.semantic import SemanticValidator
@@ -111,6 +112,7 @@ class Gateway(Controls):
         self._gate: Gate | None = None
         self._outbox: Outbox | None = None
         self._runs = CallerRuns()
+        self._undriven = Undriven(self.store, self._toolbox)
         self._people: People
         self._switches: Switches
         self.leases: Leases
@@ -306,9 +308,8 @@ class Gateway(Controls):
         state: str | None = None,
         purpose: str | None = None,
     ) -> list[Contract]:
-        """Return the contracts that such a run may know of, with their JSON Schemas.
-
-        `intent` and `state` are words of the embedding program that contracts are exposed by.
+        """Return the contracts that such a run may know of. `intent` and `state` are words of the embedding
+        program that contracts are exposed by.
         """
         return [entry.contract for entry in self._subset(principal or LOCAL, intent, state)]
 

@@ -1,12 +1,15 @@
 """Runs that were cut off: found by their leases, and ended or left to whoever can go on with them."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang.approval.machine import ApprovalState
 from gerbang.compose.toolbox import Toolbox
+from gerbang.compose.undriven import PATIENCE_S, Undriven
 from gerbang.ledger.machine import LedgerEvent, advance
 from gerbang.limits import TOOL_TIMEOUT_S
 from gerbang.loop.budget import Budget
@@ -25,9 +28,13 @@ from gerbang.runtime.writing import TakenOver, write
 from gerbang.values import CallError, Principal, Result
 from gerbang.values.record import Batch, CallRow, CallState, RunRow, RunState
 
+_WIDTH: Final = 8
+
 
 class Recovered(Struct, frozen=True):
-    """A run that was cut off, and how it stands now. `calls` are the tools and states of what was open."""
+    """A run that was cut off, or had calls that were, and how it stands now. `calls` are the tools and states
+    of what was open.
+    """
 
     run_id: str
     state: str
@@ -37,7 +44,16 @@ class Recovered(Struct, frozen=True):
 class Recovery:
     """Sees to the cut off runs of a store, one after the other. Two of them at once do nothing twice."""
 
-    def __init__(self, gate: Gate, store: Store, clock: Clock, leases: Leases, toolbox: Toolbox) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        store: Store,
+        clock: Clock,
+        leases: Leases,
+        toolbox: Toolbox,
+        undriven: Undriven,
+    ) -> None:
+        self._undriven = undriven
         self._gate = gate
         self._store = store
         self._clock = clock
@@ -46,16 +62,63 @@ class Recovery:
 
     async def all(self, limit: int) -> list[Recovered]:
         """See to them all. Raises StoreError."""
+        undriven = self._undriven
+        found = await self._each(self._unfinished, await self._store.unfinished(limit))
+        found += await self._each(self._left, await undriven.sent(limit))
+        return found + await self._each(self._doubted, await undriven.unsure(self._gate, limit))
+
+    async def _each(
+        self, see_to: Callable[[Any], Awaitable[Recovered | None]], which: list[Any]
+    ) -> list[Recovered]:
+        """See to some of them at a time: one may have to wait until its probe can tell. Raises StoreError."""
+        width = asyncio.Semaphore(_WIDTH)
+
+        async def one(what: Any) -> Recovered | None:
+            async with width:
+                return await see_to(what)
+
+        ended = await asyncio.gather(*map(one, which), return_exceptions=True)
         found = []
-        for run in await self._store.unfinished(limit):
-            answers = await self._store.answers(run.run_id)
-            if answers and answers[0].step == OPENING:
-                found.append(Recovered(run.run_id, run.state))
-                continue
-            ended = await self._one(run)
-            if ended is not None:
-                found.append(ended)
+        for recovered in ended:
+            if isinstance(recovered, BaseException):
+                raise recovered
+            if recovered is not None:
+                found.append(recovered)
         return found
+
+    async def _unfinished(self, run: RunRow) -> Recovered | None:
+        answers = await self._store.answers(run.run_id)
+        if answers and answers[0].step == OPENING:
+            return Recovered(run.run_id, run.state)
+        return await self._one(run)
+
+    async def _doubted(self, what: tuple[RunRow, list[CallRow]]) -> Recovered | None:
+        """The same for calls in doubt, whose probes are asked."""
+        changed = await self._left(what)
+        await self._undriven.asked(what[1])
+        return changed
+
+    async def _left(self, what: tuple[RunRow, list[CallRow]]) -> Recovered | None:
+        """See to calls of a run that nobody drives; the run stays as it is. None when nothing came of it."""
+        run, calls = what
+        session = self.session(run)
+        if not await self._leases.take(session):
+            return None
+        try:
+            rows = [await self._store.call(row.key) for row in calls]
+            standing = [row for row, was in zip(rows, calls, strict=True) if row == was and row is not None]
+            if not await self.close_sent(session, standing):
+                return None
+        except TakenOver:  # by who makes the call again, or recovers as well
+            return None
+        finally:
+            await self._leases.let_go(session)
+        named = []
+        for was in standing:
+            row = await self._store.call(was.key)
+            if row is not None and row.state != was.state:
+                named.append((row.tool, row.state))
+        return Recovered(run.run_id, run.state, tuple(named)) if named else None
 
     async def _one(self, run: RunRow) -> Recovered | None:
         """End the run of a single call; None when somebody is still at work on it."""
@@ -120,7 +183,7 @@ class Recovery:
             if row.state in (CallState.DISPATCHED, CallState.UNCERTAIN):
                 entry = self._toolbox.catalogue.find(row.tool)
                 unsure = Result("error", row.tool, row.run_id, row.step_id, row.call_id)
-                await self._gate.lost.look(session, row, entry, unsure, "RECOVERED")
+                await self._gate.lost.look(session, row, entry, unsure, "RECOVERED", PATIENCE_S)
         return True
 
     async def at_work(self, calls: Sequence[CallRow]) -> bool:

@@ -121,9 +121,17 @@ class Lost:
         return await self.look(session, row, entry, result)
 
     async def look(
-        self, session: RunSession, row: CallRow, entry: Entry | None, unsure: Result, code: str = "NOT_AGAIN"
+        self,
+        session: RunSession,
+        row: CallRow,
+        entry: Entry | None,
+        unsure: Result,
+        code: str = "NOT_AGAIN",
+        patience_s: float | None = None,
     ) -> Result:
-        """Ask the probe of a call, if it has one, what became of it. It is not sent again."""
+        """Ask the probe of a call, if it has one, what became of it. It is not sent again. `patience_s`: a
+        "no" that does not count by then is none.
+        """
         if entry is None or entry.contract.probe is None:
             return unsure
         proposal = proposal_of(row)
@@ -131,10 +139,16 @@ class Lost:
         ticket = self._gate.admission.ticket(session, entry, call, None)
         ticket.key, ticket.fingerprint = row.key, row.fingerprint
         ticket.decision = Decision("allow", (code,), None, self._gate.admission.version)
-        return await self.probe(session, ticket, unsure, again=False)
+        return await self.probe(session, ticket, unsure, again=False, patience_s=patience_s)
 
     async def probe(
-        self, session: RunSession, ticket: Ticket, unsure: Result, *, again: bool = True
+        self,
+        session: RunSession,
+        ticket: Ticket,
+        unsure: Result,
+        *,
+        again: bool = True,
+        patience_s: float | None = None,
     ) -> Result:
         """Ask the probe about a call that is UNCERTAIN on record. `unsure` stands when it cannot tell, or
         when the run has less time left than a "no" takes to count: whoever comes back for it goes on waiting.
@@ -147,11 +161,11 @@ class Lost:
             return unsure
         ticket = _as_sent(ticket, row)
         await self._drop_probes(session, row)
-        left: float | None = await self._settling(row, contract)
+        left: float | None = await self.settling(row, contract)
         answer = await self._ask(session, ticket, probe, row)
         fate = fate_from(probe, answer)
         if fate == "not_happened" and (left is None or left > 0):
-            if left is None or not _has_time(session, left, self._clock.monotonic()):
+            if left is None or not _has_time(session, left, self._clock.monotonic(), patience_s):
                 return unsure
             await asyncio.sleep(left)
             answer = await self._ask(session, ticket, probe, row)
@@ -167,7 +181,7 @@ class Lost:
             return failed
         return await self._again(session, ticket, row, over=None)
 
-    async def _settling(self, row: CallRow, contract: Contract) -> float | None:
+    async def settling(self, row: CallRow, contract: Contract) -> float | None:
         """Return the seconds after which a "no" counts; None: not as things are, for a thread that nobody can
         end may still be at work. What that comes to will resolve the call.
         """
@@ -242,7 +256,7 @@ def _as_sent(ticket: Ticket, row: CallRow) -> Ticket:
     return ticket.of(call, ticket.decision)
 
 
-def _has_time(session: RunSession, seconds: float, now: float) -> bool:
-    """Tell whether the run may wait so long. `now` is monotonic."""
-    left = session.budget.remaining(now)
+def _has_time(session: RunSession, seconds: float, now: float, patience_s: float | None) -> bool:
+    """Tell whether the run may wait so long, and whoever asks would. `now` is monotonic."""
+    left = session.budget.remaining(now) if patience_s is None else patience_s
     return left is None or seconds < left

@@ -225,6 +225,22 @@ class MemoryStore(Switches):
         rows.sort(key=lambda row: row.updated_at)
         return rows[: max(limit, 0)]
 
+    async def sent(self, limit: int = 100) -> list[CallRow]:
+        """Return the calls in DISPATCHED of runs that nobody drives, oldest first."""
+        rows = [row for row in self._calls.values() if row.state == CallState.DISPATCHED]
+        rows = [row for row in rows if not (self._is_running(row.run_id) or self._is_held(row.run_id))]
+        rows.sort(key=lambda row: row.updated_at)
+        return rows[: max(limit, 0)]
+
+    def _is_running(self, run_id: str) -> bool:
+        run = self._runs.get(run_id)
+        return run is not None and run.state == RunState.RUNNING
+
+    def _is_held(self, run_id: str) -> bool:
+        self._checks.begin()
+        lease = self._checks.leases.get(run_id)
+        return lease is not None and lease.expires_at > self._checks.now() / MICRO
+
     async def run(self, run_id: str) -> RunRow | None:
         """Return one run, `events` being the number that is recorded."""
         row = self._runs.get(run_id)
@@ -252,15 +268,8 @@ class MemoryStore(Switches):
 
     async def unfinished(self, limit: int = 100) -> list[RunRow]:
         """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""
-        self._checks.begin()
-        now = self._checks.now() / MICRO
-        leases = self._checks.leases
-        rows = [
-            row
-            for row in self._runs.values()
-            if row.state == RunState.RUNNING
-            and ((lease := leases.get(row.run_id)) is None or lease.expires_at <= now)
-        ]
+        rows = [row for row in self._runs.values() if row.state == RunState.RUNNING]
+        rows = [row for row in rows if not self._is_held(row.run_id)]
         rows.sort(key=lambda row: row.started_at)
         return [self._counted(row) for row in rows[: max(limit, 0)]]
 

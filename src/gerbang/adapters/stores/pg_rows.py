@@ -18,6 +18,8 @@ Cursor = psycopg.Cursor[tuple[Any, ...]]
 _STATE: Final = CallRow.__struct_fields__.index("state")
 _RESOLVED: Final = frozenset({CallState.RESOLVED_SUCCEEDED, CallState.RESOLVED_FAILED})
 
+_ENDED: Final = frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.UNCERTAIN})
+
 
 class Rows(Collecting):
     """Collects what batches write, and writes it."""
@@ -31,7 +33,7 @@ class Rows(Collecting):
     def write(self, connection: Connection) -> None:
         """Send it all."""
         self._sent = send(connection, statements.CALL, statements.CALL_TYPES, self.calls, 1)
-        note_uncertain(connection, (*self.claims, *self.calls))
+        note_states(connection, (*self.claims, *self.calls))
         send(connection, statements.RUN, statements.RUN_TYPES, self._runs, 1)
         send(connection, statements.ANSWER, statements.ANSWER_TYPES, self._answers, 2)
         send(connection, statements.APPROVAL, statements.APPROVAL_TYPES, self._approvals, 1)
@@ -70,9 +72,15 @@ def _waves(rows: Sequence[Params], width: int) -> Iterable[Sequence[Params]]:
     return waves
 
 
-def note_uncertain(connection: Connection, calls: Iterable[Params]) -> None:
-    """Keep the list of calls in UNCERTAIN."""
+def note_states(connection: Connection, calls: Iterable[Params]) -> None:
+    """Keep the lists of calls in DISPATCHED and in UNCERTAIN."""
     states: dict[Any, Any] = {row[KEY]: row[_STATE] for row in calls}
+    sent = [key for key, state in states.items() if state == CallState.DISPATCHED]
+    if sent:
+        connection.execute(statements.SENT, (texts(sent),), binary=True)
+    ended = [key for key, state in states.items() if state in _ENDED]
+    if ended:
+        connection.execute(statements.ENDED, (texts(ended),), binary=True)
     uncertain = [key for key, state in states.items() if state == CallState.UNCERTAIN]
     if uncertain:
         connection.execute(statements.UNCERTAIN, (texts(uncertain),), binary=True)

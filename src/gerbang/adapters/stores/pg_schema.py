@@ -2,8 +2,9 @@
 
 A migration that was released is never changed. `chains` gives a run a small number; the end of a run's chain
 is its last event. `writers` has a row for each open store, with the number of its last transaction, so that
-the fate of a commit whose answer was lost can be read back. Calls in UNCERTAIN are named in a table of their
-own: an index over the state of calls would have to be written with every call.
+the fate of a commit whose answer was lost can be read back. Calls in DISPATCHED and in UNCERTAIN
+are named in tables of their own: with an index over the state of calls each change of a row would be
+written to all of its indexes.
 """
 
 from typing import Final
@@ -80,6 +81,10 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE INDEX messages_by_run ON gerbang.messages (run_id)",
     ),
     ("ALTER TABLE gerbang.calls ADD COLUMN policy_input bytea NOT NULL DEFAULT ''",),
+    (
+        "CREATE TABLE gerbang.sent (key text PRIMARY KEY)",
+        "INSERT INTO gerbang.sent SELECT key FROM gerbang.calls WHERE state = 'DISPATCHED'",
+    ),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

@@ -15,7 +15,7 @@ from gerbang.adapters.stores import pg_statements as statements
 from gerbang.adapters.stores.checks import Checks, Nowhere, span_of
 from gerbang.adapters.stores.pg_columns import columns, received, row, texts
 from gerbang.adapters.stores.pg_connection import Connection
-from gerbang.adapters.stores.pg_rows import note_uncertain, send
+from gerbang.adapters.stores.pg_rows import note_states, send
 from gerbang.adapters.stores.prepared import KEY, Params, Prepared
 from gerbang.adapters.stores.store_clock import MICRO, StoreClock
 from gerbang.adapters.stores.writing import renewed_call
@@ -216,7 +216,7 @@ class Ledger:
         if fresh:
             values = columns(statements.CALL_TYPES, fresh)
             self._claimed = connection.execute(statements.CLAIM, values, binary=True), len(fresh)
-        note_uncertain(connection, changed + fresh)
+        note_states(connection, changed + fresh)
 
     def check(self) -> None:
         """Raise Vanished when another process has claimed one of the keys meanwhile."""

@@ -56,6 +56,8 @@ UNCERTAIN: Final = (
     "INSERT INTO gerbang.uncertain SELECT * FROM unnest(%b::text[]) ON CONFLICT (key) DO NOTHING"
 )
 CERTAIN: Final = "DELETE FROM gerbang.uncertain WHERE key = ANY (%b::text[])"
+SENT: Final = "INSERT INTO gerbang.sent SELECT * FROM unnest(%b::text[]) ON CONFLICT (key) DO NOTHING"
+ENDED: Final = "DELETE FROM gerbang.sent WHERE key = ANY (%b::text[])"
 RUN: Final = _upsert("runs", RunRow, "run_id", "tenant", "user", "started_at", "salt")
 ANSWER: Final = _upsert("answers", AnswerRow, "run_id, step")
 APPROVAL: Final = _upsert("approvals", ApprovalRow, "approval_id")
@@ -170,6 +172,13 @@ GET_OPEN_CALLS: Final = (
 GET_UNCERTAIN: Final = (
     f"SELECT {_CALL} FROM gerbang.uncertain JOIN gerbang.calls USING (key) "  # noqa: S608
     "WHERE state = 'UNCERTAIN' ORDER BY updated_at, place LIMIT %s"
+)
+GET_SENT: Final = (
+    f"SELECT {_CALL} FROM gerbang.sent JOIN gerbang.calls USING (key) WHERE state = 'DISPATCHED' "  # noqa: S608
+    "AND NOT EXISTS (SELECT FROM gerbang.leases l WHERE l.run_id = calls.run_id "
+    "AND l.expires_at > extract(epoch FROM clock_timestamp())) "
+    "AND NOT EXISTS (SELECT FROM gerbang.runs r WHERE r.run_id = calls.run_id AND r.state = 'running') "
+    "ORDER BY updated_at, place LIMIT %s"
 )
 GET_ANSWERS: Final = "SELECT run_id, step, message FROM gerbang.answers WHERE run_id = %s ORDER BY step"
 GET_EVENTS: Final = (

@@ -26,6 +26,7 @@ from gerbang.errors import StoreError
 from gerbang.ports import Named, Writing
 from gerbang.values.record import (
     Batch,
+    CallRow,
     Kill,
     Pin,
     RunRow,
@@ -101,6 +102,10 @@ class PostgresStore(SqlReading):
     async def unfinished(self, limit: int = 100) -> list[RunRow]:
         """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""
         return self._rows(RunRow, await self._read(statements.GET_UNFINISHED, max(limit, 0)))
+
+    async def sent(self, limit: int = 100) -> list[CallRow]:
+        """Return the calls in DISPATCHED of runs that nobody drives, oldest first."""
+        return self._rows(CallRow, await self._read(statements.GET_SENT, max(limit, 0)))
 
     async def named(self, kind: Named, beginning: str, limit: int = 10) -> list[str]:
         """Return the ids of runs, or of approvals, that begin so, in order."""

@@ -78,6 +78,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE INDEX messages_by_run ON messages (run_id)",
     ),
     ("ALTER TABLE calls ADD COLUMN policy_input BLOB NOT NULL DEFAULT x''",),
+    ("CREATE INDEX calls_sent ON calls (updated_at) WHERE state = 'DISPATCHED'",),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

@@ -179,6 +179,10 @@ class SealedStore(Switches):
         """Return the calls in UNCERTAIN of all runs, oldest first."""
         return [self._open(row) for row in await self._inner.uncertain(limit)]
 
+    async def sent(self, limit: int = 100) -> list[CallRow]:
+        """Return the calls in DISPATCHED of runs that nobody drives, oldest first."""
+        return [self._open(row) for row in await self._inner.sent(limit)]
+
     async def run(self, run_id: str) -> RunRow | None:
         """Return one run."""
         return self._maybe(await self._inner.run(run_id))

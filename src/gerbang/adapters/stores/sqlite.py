@@ -22,6 +22,7 @@ from gerbang.errors import StoreError
 from gerbang.ports import Clock, Named, Writing
 from gerbang.values.record import (
     Batch,
+    CallRow,
     Kill,
     Pin,
     RunRow,
@@ -104,6 +105,11 @@ class SqliteStore(SqlReading):
         """Return runs that are RUNNING and that nobody holds a lease of, oldest first."""
         now = await self._now()
         return self._rows(RunRow, await self._read(statements.GET_UNFINISHED, now / MICRO, max(limit, 0)))
+
+    async def sent(self, limit: int = 100) -> list[CallRow]:
+        """Return the calls in DISPATCHED of runs that nobody drives, oldest first."""
+        now = await self._now()
+        return self._rows(CallRow, await self._read(statements.GET_SENT, now / MICRO, max(limit, 0)))
 
     async def named(self, kind: Named, beginning: str, limit: int = 10) -> list[str]:
         """Return the ids of runs, or of approvals, that begin so, in order."""

@@ -86,6 +86,12 @@ GET_UNCERTAIN: Final = (
     f"SELECT {_columns(CallRow)} FROM calls WHERE state = 'UNCERTAIN' "  # noqa: S608
     "ORDER BY updated_at, place LIMIT ?"
 )
+GET_SENT: Final = (
+    f"SELECT {_columns(CallRow)} FROM calls WHERE state = 'DISPATCHED' "  # noqa: S608
+    "AND NOT EXISTS (SELECT 1 FROM leases WHERE leases.run_id = calls.run_id AND leases.expires_at > ?) "
+    "AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.run_id = calls.run_id AND runs.state = 'running') "
+    "ORDER BY updated_at, place LIMIT ?"
+)
 
 GET_META: Final = "SELECT value FROM meta WHERE name = ?"
 SET_META: Final = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
