@@ -77,8 +77,11 @@ class ModelProtocol(ModelFault):
 class ToolError(GerbangError):
     """Raised by a tool to tell the model what went wrong. Only this text is shown, after redaction.
 
-    `code` is an upper-case error code such as `NOT_FOUND`; `error_type` one of the taxonomy's types;
-    `effect` says what is known about the effect (`None`: nothing, which for a mutation means `unknown`).
+    `code` is an upper-case error code such as `NOT_FOUND`; `error_type` one of the taxonomy's types.
+    `recoverable` says that the call may be mended and made again, `effect` what is known of the effect. Of
+    what is not given the type decides: a call that was turned away (`validation_error`, `semantic_error`,
+    `conflict`, `permission_denied`, `rate_limited`) had none, of any other mutation it is `unknown`; and
+    all of these but `permission_denied` may be mended. What may have taken effect is never recoverable.
     """
 
     params: dict[str, str | int] | None = None
@@ -90,7 +93,7 @@ class ToolError(GerbangError):
         *,
         code: str = "TOOL_FAILED",
         error_type: str = "upstream_error",
-        recoverable: bool = False,
+        recoverable: bool | None = None,
         suggested_fix: str = "",
         effect: Literal["none", "happened", "unknown"] | None = None,
         retry_after_ms: int | None = None,

@@ -29,7 +29,7 @@ from gerbang.runtime.refusals import not_cleared
 from gerbang.runtime.threads import SyncPool, TooManyLate
 from gerbang.values import CallContext, CallError, Contract, Effect, Outcome, ValidCall
 from gerbang.values.canonical import copied
-from gerbang.values.failure import ERROR_TYPES, OWN_WORDS
+from gerbang.values.failure import ERROR_TYPES, MENDED, OWN_WORDS, TURNED_AWAY
 from gerbang.values.sentences import said
 from gerbang.values.text import clean_text
 
@@ -266,17 +266,17 @@ def _places(error: BaseException) -> str:
 
 def _told(error: Any, read: bool) -> Execution:
     """Turn what a tool says of its failure into an error of ours; what has the wrong type is left out."""
-    effect: Effect = "none" if read else "unknown"
+    kind = error.error_type if isinstance(error.error_type, str) else ""
+    effect: Effect = "none" if read or (error.effect is None and kind in TURNED_AWAY) else "unknown"
     if error.effect in ("none", "happened"):
         effect = error.effect
-    kind = error.error_type if isinstance(error.error_type, str) else ""
     wait = error.retry_after_ms
     params = error.params if isinstance(error.params, dict) else None
     value = CallError(
         kind if kind in ERROR_TYPES else "upstream_error",
         error.code if isinstance(error.code, str) and _CODE.fullmatch(error.code) else "TOOL_FAILED",
         _text(error.message, MAX_TOOL_WORDS) or "The tool failed without saying why.",
-        recoverable=error.recoverable is True,
+        recoverable=kind in MENDED if error.recoverable is None else error.recoverable is True,
         suggested_fix=_text(error.suggested_fix, MAX_CODE_TEXT),
         retry_after_ms=wait if type(wait) is int and 0 <= wait < 2**31 else UNSET,
         said=OWN_WORDS if params is None else "",
@@ -296,8 +296,12 @@ def _class_name(error: BaseException) -> str:
 
 
 def _failed(read: bool, error: CallError, effect: Effect) -> Execution:
-    """A mutation whose fate is not known is UNCERTAIN; everything else FAILED."""
-    shown = replace(error, effect="none" if read and effect == "unknown" else effect)
+    """A mutation whose fate is not known is UNCERTAIN; everything else FAILED.
+
+    Nobody is told to make a call again that has taken effect, or may have.
+    """
+    again = error.recoverable and (read or effect == "none")
+    shown = replace(error, effect="none" if read and effect == "unknown" else effect, recoverable=again)
     if effect == "happened":
         return Execution(Outcome("SUCCEEDED", error=shown))
     return Execution(Outcome("UNCERTAIN" if effect == "unknown" and not read else "FAILED", error=shown))

@@ -29,6 +29,20 @@ ERROR_TYPES: Final = frozenset(
     }
 )
 
+TURNED_AWAY: Final = frozenset(
+    {
+        "parse_error",
+        "unknown_tool",
+        "validation_error",
+        "semantic_error",
+        "permission_denied",
+        "rate_limited",
+        "conflict",
+    }
+)
+"""Types that say that a call was turned away: unless more is said, it had no effect."""
+MENDED: Final = TURNED_AWAY - {"permission_denied"} | {"timeout", "transient_network_error"}
+"""Types after which a call may be made again, unless more is said: mended, or after a while."""
 
 OWN_WORDS: Final = "-"
 """`CallError.said` of a message that a tool wrote: it is shown as it is, in every language."""
