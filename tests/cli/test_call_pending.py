@@ -78,13 +78,13 @@ def state_of(place: Path, run: str) -> str:
 
 ENDS: list[tuple[str, tuple[str, ...], tuple[str, ...], str, int, str]] = [
     ("ran", ("calculate", '{"expression": "1 + 1"}'), (), "", 0, "completed"),
-    ("denied by the policy", MAIL, ("--policy", "none.yaml"), "", 1, "completed"),
-    ("not a tool", ("no.such.v1", "{}"), (), "", 1, "completed"),
-    ("wrong arguments", ("mail.send.v1", "{}"), (), "", 1, "completed"),
+    ("denied by the policy", MAIL, ("--policy", "none.yaml"), "", 1, "denied"),
+    ("not a tool", ("no.such.v1", "{}"), (), "", 1, "failed"),
+    ("wrong arguments", ("mail.send.v1", "{}"), (), "", 1, "failed"),
     ("waits", MAIL, (), "", 3, "pending_approval"),
     ("waits on", MAIL, (), "again", 3, "pending_approval"),
     ("approved", MAIL, (), "approve", 0, "completed"),
-    ("refused", MAIL, (), "deny", 1, "completed"),
+    ("refused", MAIL, (), "deny", 1, "denied"),
     ("withdrawn: asked for anew", MAIL, (), "cancel", 3, "pending_approval"),
 ]
 """What becomes of a call that is left to a person, what is decided, and how its run then stands."""
@@ -114,4 +114,6 @@ def test_a_run_of_one_call_ends_with_it(
     if decided:
         ran = gerbang("call", *call, *MINE, *options, "--run", run, "--json", cwd=place)
     assert (ran.code, state_of(place, run)) == (code, state)
+    for command in (("runs", "list"), ("runs", "show", run)):
+        assert state in gerbang(*command, cwd=place).out
     assert gerbang("runs", "recover", cwd=place).out == ""

@@ -12,6 +12,7 @@ from gerbang.values.record import EventRow, RunRow, RunState
 
 _WIDTH: Final = 300
 _LABELS: Final = 12
+_STYLES: Final = {RunState.COMPLETED: "green", RunState.DENIED: "red", RunState.FAILED: "red"}
 
 
 def timeline(screen: Screen, run: RunRow, events: Sequence[EventRow]) -> Iterator[str]:
@@ -40,11 +41,8 @@ def _label(screen: Screen, name: str) -> str:
 
 
 def _state(screen: Screen, run: RunRow) -> str:
-    if run.state == RunState.COMPLETED:
-        return screen.styled(say("completed"), "green")
-    if run.state == RunState.RUNNING:
-        return screen.styled(say("open_run"), "yellow")
-    return screen.styled(one_line(run.state), "yellow")
+    text = say("open_run", state=run.state) if run.state == RunState.RUNNING else one_line(run.state)
+    return screen.styled(text, _STYLES.get(run.state, "yellow"))
 
 
 def _line(kind: str, body: dict[str, Any]) -> str:

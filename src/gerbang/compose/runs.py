@@ -16,6 +16,9 @@ from gerbang.values.record import RunRow, RunState
 
 _MAX_RUNS: Final = 4_096
 _MAX_STEP: Final = 2**63
+_MADE_AGAIN: Final = frozenset(
+    {RunState.RUNNING, RunState.PENDING_APPROVAL, RunState.DENIED, RunState.BUDGET, RunState.FAILED}
+)
 
 
 class CallerRuns:
@@ -75,9 +78,11 @@ def first_row(session: RunSession, alone: bool, now: float) -> RunRow:
 
 
 async def taken_up(store: Store, run_id: str, now: float) -> RunRow | None:
-    """Return the row of a run of one call that is made again; None when it is over, or of another kind."""
+    """Return the row of a run of one call that is made again; None when it has its result, or is of another
+    kind.
+    """
     row = await store.run(run_id)
-    if row is None or row.model or row.state not in (RunState.RUNNING, RunState.PENDING_APPROVAL):
+    if row is None or row.model or row.state not in _MADE_AGAIN:
         return None
     return replace(row, state=RunState.RUNNING, updated_at=now)
 

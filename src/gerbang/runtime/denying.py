@@ -5,7 +5,7 @@ from typing import Final
 
 from gerbang.runtime.stored import read_stored
 from gerbang.values import CallError, Result
-from gerbang.values.record import CallRow, CallState
+from gerbang.values.record import CallRow, CallState, RunState
 
 KILLED: Final = "A kill switch stops every call of the run (KILL_SWITCH)."
 """What is said of a run that a switch on `all`, or on its tenant, has ended."""
@@ -26,6 +26,15 @@ def refused_for_good(results: Sequence[Result]) -> bool:
     return bool(results) and all(
         result.error is not None and result.error.error_type in _FOR_GOOD for result in results
     )
+
+
+def ended_as(result: Result) -> RunState:
+    """Return how a run of one call ends with this result of it."""
+    if result.error is None:
+        return RunState.COMPLETED
+    if result.error.error_type == "budget_exceeded":
+        return RunState.BUDGET
+    return RunState.DENIED if refused_for_good((result,)) else RunState.FAILED
 
 
 def any_ran(results: Iterable[Result]) -> bool:

@@ -196,6 +196,7 @@ class Lost:
     async def _found_out(
         self, session: RunSession, ticket: Ticket, row: CallRow, answer: Result | None
     ) -> Result:
+        session.reopen()
         try:
             return await self._resolutions.found_out(session, ticket, row, answer)
         except TakenOver as over:
@@ -213,6 +214,7 @@ class Lost:
         """Send the call again, under the approval that it has. When nothing is in doubt any more, as after a
         probe's "no", policy may ask a person about it who was not asked before.
         """
+        session.reopen()
         approved, now = None, ticket
         if over is None or row.approval_id is not None:
             admitted = await self._gate.admission.again(session, ticket)

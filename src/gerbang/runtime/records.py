@@ -20,6 +20,7 @@ from gerbang.runtime.bodies import (
     event,
     refused_body,
 )
+from gerbang.runtime.denying import ended_as
 from gerbang.runtime.executor import Execution
 from gerbang.runtime.intent import DISPATCHED, basis, call_row, intent, intent_batch
 from gerbang.runtime.listening import learn, read_again, speaks_of_outside
@@ -238,7 +239,7 @@ class Records:
                 committed = await self._store.commit(batch)
                 session.memory.row = None
             else:
-                committed = await self.through(session, batch)
+                committed = await self.through(session, batch, result)
         except StoreError:
             del session.ended[result.call_id]
             raise
@@ -256,12 +257,18 @@ class Records:
         """Return what is on record of a call."""
         return await self._store.call(key)
 
-    async def through(self, session: RunSession, batch: Batch) -> Committed:
-        """Commit an outcome: it is written whether or not somebody still waits for it."""
+    async def through(self, session: RunSession, batch: Batch, result: Result | None = None) -> Committed:
+        """Commit an outcome: it is written whether or not somebody still waits for it.
+
+        `result` is what a run of one call ends with.
+        """
         batch.writer = session.memory.writer
         if session.closing is not None:
-            ended, session.closing = session.closing, None
-            state = RunState.COMPLETED if ended.state == RunState.RUNNING else ended.state
+            session.closed_row, session.closing = session.closing, None
+            ended = session.closed_row
+            state = ended.state
+            if state == RunState.RUNNING:
+                state = RunState.COMPLETED if result is None else ended_as(result)
             batch.runs.append(replace(ended, state=state, updated_at=self._clock.now()))
         try:
             if self._store.immediate:

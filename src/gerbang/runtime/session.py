@@ -129,7 +129,8 @@ class RunSession:
 
     `memory` is shared by the sessions of one run. `carry` holds rows that must be
     durable before the next effect; they travel in the same commit. `closing` is the row of a run that
-    consists of one call and ends with it; `nameless` tells that its caller named none. `ended` are the
+    consists of one call and ends with it, `closed_row` the same row once it has; `nameless` tells that its
+    caller named none. `ended` are the
     results of the answer's calls, by call id, as soon as they are recorded. `emit` receives agent events.
     `roles` and `scopes` are the actor's, sorted for the record; `stop` is the tenant's kill switch, `switch`
     the one that ends the run, `stopping` tells that it was seen to be on. `lease` is the run and the fencing
@@ -147,6 +148,7 @@ class RunSession:
         "carry",
         "catalogue",
         "closed",
+        "closed_row",
         "closing",
         "emit",
         "ended",
@@ -215,6 +217,7 @@ class RunSession:
         self.key: str | None = None
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
+        self.closed_row: RunRow | None = None
         self.nameless = False
         self.out_of_time: Callable[[], bool] = _never
         self.ended: dict[str, Result] = {}
@@ -222,6 +225,11 @@ class RunSession:
     def ask_to_end(self) -> None:
         """Note that the run is to end because somebody asked for that."""
         self.stopping, self.out_of_time = True, _never
+
+    def reopen(self) -> None:
+        """Have a run of one call end anew: more is known of the call, or it is made again."""
+        if self.closed_row is not None:
+            self.closing, self.closed_row = self.closed_row, None
 
     def batch(self) -> Batch:
         """Return the batch that waits for the next commit, or a new one. The caller must commit it."""

@@ -14,7 +14,8 @@ class RunState(StrEnum):
     """How a run stands. `RUNNING` in a reopened store with no live owner means that it was cut off.
 
     `OPEN` is a run that a caller drives with an own loop: it has no end that we know of. `CLIENT_CALLS`
-    ended with calls of the client's own tools; what the client makes of them is another run.
+    ended with calls of the client's own tools; what the client makes of them is another run. `FAILED` is a
+    run of one call that gave an error, or of which nobody knows what became.
     """
 
     RUNNING = "running"
@@ -27,6 +28,7 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
     MODEL_ERROR = "model_error"
     CLIENT_CALLS = "client_calls"
+    FAILED = "failed"
 
 
 class CallState(StrEnum):
