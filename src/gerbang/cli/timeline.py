@@ -12,7 +12,7 @@ from gerbang.values.record import EventRow, RunRow, RunState
 
 _WIDTH: Final = 300
 _LABELS: Final = 12
-_STYLES: Final = {RunState.COMPLETED: "green", RunState.DENIED: "red", RunState.FAILED: "red"}
+_STYLES: Final[dict[str, str]] = {RunState.COMPLETED: "green", RunState.DENIED: "red", RunState.FAILED: "red"}
 
 
 def timeline(screen: Screen, run: RunRow, events: Sequence[EventRow]) -> Iterator[str]:
