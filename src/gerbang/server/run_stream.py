@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from gerbang.server.identity import Caller
 from gerbang.server.live import LiveRun
 from gerbang.server.replies import frame
 from gerbang.server.run_history import WORKING, own_run
@@ -23,18 +24,19 @@ _BEAT: Final = b": still here\n\n"
 
 
 async def frames(
-    service: "Service", run_id: str, tenant: str, live: LiveRun | None, after: int
+    service: "Service", run_id: str, caller: Caller, live: LiveRun | None, after: int
 ) -> AsyncGenerator[bytes]:
     """Yield the frames of a run: events of the record after `after`, its messages, `end` when it is over.
 
     The record is read again whenever the run says something, so that no event waits for a timer; the same
-    numbers in the same order come from every process.
+    numbers in the same order come from every process. It ends when the caller's key does.
     """
+    tenant = caller.principal.tenant
     service.followers += 1
     said = 0 if live is None or not after else live.last_seq  # who comes back has the text before
     quiet = 0.0
     try:
-        while True:
+        while service.still(caller, "runs") is not None:
             ended = live is not None and live.over
             row = await own_run(service.store, run_id, tenant)
             found = await service.store.events(run_id, after=after, limit=_PAGE)

@@ -144,7 +144,9 @@ async def followed(exchange: Exchange) -> EventStream:
             raise not_found("run of that id")
         run_id = run.run_id
     timeout_s = exchange.service.settings.send_timeout_s
-    return EventStream(frames(exchange.service, run_id, tenant, live, asked.get("after", 0)), timeout_s)
+    return EventStream(
+        frames(exchange.service, run_id, exchange.caller, live, asked.get("after", 0)), timeout_s
+    )
 
 
 async def cancelled(exchange: Exchange) -> Reply:

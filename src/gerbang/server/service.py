@@ -8,8 +8,9 @@ from typing import Any
 from gerbang.adapters.tools.http_file import TIMEOUT_S
 from gerbang.compose.agent import Agent
 from gerbang.compose.gateway import Gateway
+from gerbang.errors import ConfigError
 from gerbang.ports import Model, Speaker, Store
-from gerbang.server.identity import Authenticator
+from gerbang.server.identity import Authenticator, Caller
 from gerbang.server.limiter import Limiter
 from gerbang.server.metrics import Metrics
 from gerbang.server.recovering import Recovering
@@ -79,6 +80,16 @@ class Service:
         self.metrics.watch(self)
         self.ready = True
         self._recovering.start()
+
+    def still(self, caller: Caller, right: str) -> Caller | None:
+        """Return who a caller that was let in before is now; None when they may no longer do that, and when
+        nobody can tell.
+        """
+        try:
+            found = self.authenticator.returning(caller.key_id)
+        except ConfigError:
+            return None
+        return found if found is not None and found.may(right) else None
 
     def principal_of(self, run: RunRow) -> Principal:
         """Return who a run that is resumed acts for: with the rights of now; none, if nobody knows."""

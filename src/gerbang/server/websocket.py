@@ -10,10 +10,10 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -23,6 +23,7 @@ from gerbang.server.identity import Caller
 from gerbang.server.live import Behind, LiveRun, Note
 from gerbang.server.operation import RouteGroup
 from gerbang.server.problems import Problem
+from gerbang.server.repeated_keys import has_repeated_keys
 from gerbang.server.run_history import stored_notes
 from gerbang.server.service import Service
 from gerbang.server.speech import TurnSpeech
@@ -34,19 +35,27 @@ _ALWAYS: Final = frozenset({"tool_call", "assistant_delta", "assistant_end", "er
 _QUERY: Final = {"events": "all", "audio": "wav"}
 _MAX_CONVERSATIONS: Final = 64
 _MAX_HISTORY: Final = 200
+_MAX_LOOKS: Final = 32
+"""So many `resume` and `cancel` of one connection are worked on at once: each reads the store."""
 TOO_SLOW: Final = 1013
 """Close code for a client that takes its messages too slowly: come back with `resume`."""
+KEY_ENDED: Final = 1008
+"""Close code when the key of the connection has been revoked, or has run out."""
 STOPPING: Final = 1012
 """Close code when the server restarts."""
+
+
+Prompt = Annotated[str, Meta(max_length=100_000)]
+Name = Annotated[str, Meta(max_length=512)]
 
 
 class UserText(Struct, frozen=True, tag="user_text", tag_field="type"):
     """A turn of the user."""
 
-    text: str
-    conversation: str | None = None
-    intent: str | None = None
-    purpose: str | None = None
+    text: Prompt
+    conversation: Name | None = None
+    intent: Name | None = None
+    purpose: Name | None = None
     audio: Literal["wav"] | None = None
 
 
@@ -90,12 +99,14 @@ class Connection:
         self._caller = caller
         self._conversations: dict[str | None, _Conversation] = {}
         self._own: dict[str, LiveRun] = {}
+        self._ending: set[str] = set()  # those of them that are being cancelled
         self._tasks: set[asyncio.Task[Any]] = set()
         asked = {name: socket.query_params.get(name) for name in _QUERY}
         self._all, self._audio = asked["events"] == "all", asked["audio"] == "wav"
         self._unknown = [name for name, value in asked.items() if value not in (None, _QUERY[name])]
         self._sending = asyncio.Lock()
         self._turns = 0
+        self._looks = 0
         self._closing = False
 
     async def serve(self) -> None:
@@ -108,8 +119,10 @@ class Connection:
                 message = await self._socket.receive()
                 if message["type"] == "websocket.disconnect":
                     return
+                if not await self._admitted():
+                    return
                 data = message.get("text")
-                await self._take(message.get("bytes") or b"" if data is None else data)
+                await self._take(message.get("bytes") or b"" if data is None else data.encode())
         except WebSocketDisconnect:
             return
         finally:
@@ -119,26 +132,55 @@ class Connection:
             if self._tasks:
                 await asyncio.wait(self._tasks)
 
-    async def _take(self, data: str | bytes) -> None:
+    async def _admitted(self) -> bool:
+        """Tell whether the key still opens this; if not, close. A connection outlives what let it in."""
+        caller = self._service.still(self._caller, "runs")
+        if caller is not None:
+            self._caller = caller
+            return True
+        await self._close(KEY_ENDED, "the key is not valid any more")
+        return False
+
+    async def _take(self, data: bytes) -> None:
         try:
             message = _INCOMING.decode(data)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             await self._error("BAD_MESSAGE", f"The message cannot be read: {error}.")
+            return
+        if has_repeated_keys(data):
+            await self._error("BAD_MESSAGE", "The message can be read in two ways: a key stands twice.")
             return
         kind = type(message)
         if kind is Ping:
             await self._send(_ENCODER.encode({"type": "pong", "id": message.id}))
         elif kind is UserText:
             await self._turn(message)
-        elif kind is Cancel:
-            await self._cancel(message)
+        elif kind is Cancel and message.run_id is None:
+            self._cancel_own()
+        elif await self._is_too_often():
+            return
+        elif self._looks >= _MAX_LOOKS:
+            await self._error("TOO_MANY_TURNS", "Too many messages are in work. Let some end first.")
         else:
-            self._spawn(self._resume(message))
+            self._looks += 1
+            work = self._cancel_one(message.run_id) if kind is Cancel else self._resume(message)
+            self._spawn(work).add_done_callback(self._looked)
+
+    def _looked(self, _: object) -> None:
+        self._looks -= 1
+
+    async def _is_too_often(self, conversation: str | None = None) -> bool:
+        """Tell whether the key's rate is used up, having said so."""
+        caller = self._caller
+        if not caller.authenticated:
+            return False
+        waiting = self._service.limiter.take(caller.key_id, caller.rate_per_s)
+        if waiting:
+            await self._error("RATE_ACTOR", f"Too many requests. Wait {waiting:.1f} s.", conversation)
+        return bool(waiting)
 
     async def _turn(self, message: UserText) -> None:
-        waiting = self._service.limiter.take(self._caller.key_id) if self._caller.authenticated else 0.0
-        if waiting:
-            await self._error("RATE_ACTOR", f"Too many requests. Wait {waiting:.1f} s.", message.conversation)
+        if await self._is_too_often(message.conversation):
             return
         if not message.text.strip():
             await self._error("EMPTY_TEXT", "The text is empty.", message.conversation)
@@ -169,6 +211,8 @@ class Connection:
                 self._turns -= 1
 
     async def _one_turn(self, conversation: _Conversation, message: UserText) -> None:
+        if not await self._admitted():
+            return
         who = self._caller.principal
         try:
             live = self._service.runs.start(
@@ -195,19 +239,19 @@ class Connection:
             return
         finally:
             self._own.pop(live.run_id, None)
+            self._ending.discard(live.run_id)
         if live.answer:
             conversation.history += [Message("user", message.text), Message("assistant", live.answer)]
             del conversation.history[:-_MAX_HISTORY]
 
-    async def _cancel(self, message: Cancel) -> None:
-        if message.run_id is None:
-            for conversation in self._conversations.values():
-                self._turns -= len(conversation.waiting)
-                conversation.waiting.clear()
-            for live in list(self._own.values()):
-                self._spawn(self._service.runs.cancel(live))
-            return
-        self._spawn(self._cancel_one(message.run_id))
+    def _cancel_own(self) -> None:
+        """End all that this connection has started, and what waits to be."""
+        for conversation in self._conversations.values():
+            self._turns -= len(conversation.waiting)
+            conversation.waiting.clear()
+        for run_id in [run_id for run_id in self._own if run_id not in self._ending]:
+            self._ending.add(run_id)
+            self._spawn(self._service.runs.cancel(self._own[run_id]))
 
     async def _cancel_one(self, run_id: str) -> None:
         who = self._caller.principal
@@ -233,6 +277,8 @@ class Connection:
 
     async def _follow(self, live: LiveRun, after: int, heard: Callable[[Note], None] | None = None) -> None:
         async for note in live.follow(after):
+            if not await self._admitted():
+                return
             if heard is not None:
                 heard(note)
             if self._all or note.kind in _ALWAYS:

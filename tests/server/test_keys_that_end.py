@@ -1,0 +1,139 @@
+"""What is open goes by the key that opened it: its end, its rate, and how much one connection may ask for."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from gerbang.server.keys import KeyFile
+from tests.server.model import HOLD
+from tests.server.running import client, key, scripted
+from tests.server.test_websocket import say, socket, until_end
+
+SCRIPT: dict[str, Any] = {
+    "hello": ["Hello there."],
+    "wait": [["One ", HOLD, "two."]],
+    "long": ["word " * 40_000],
+}
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def revoke(folder: Path, user: str) -> None:
+    keys = KeyFile(folder / "keys.json")
+    for stored in keys.all():
+        if stored.user == user:
+            keys.revoke(stored.id)
+
+
+def test_a_revoked_key_ends_its_websocket(tmp_path: Path) -> None:
+    async def main() -> None:
+        first, other = key(tmp_path, "runs"), key(tmp_path, "runs", user="bob")
+        async with scripted(SCRIPT, folder=tmp_path) as (server, model):
+            async with socket(server, headers=bearer(first)) as ws:
+                await say(ws, "hello")
+                assert (await until_end(ws))[-1]["status"] == "completed"
+                revoke(tmp_path, "ana")
+                asked = len(model.requests)
+                await say(ws, "hello")
+                closed = await ws.receive(timeout=20)
+                assert (closed.type, closed.data) == (aiohttp.WSMsgType.CLOSE, 1008)
+                assert len(model.requests) == asked
+            async with socket(server, headers=bearer(other)) as ws:
+                await say(ws, "hello")
+                assert (await until_end(ws))[-1]["status"] == "completed"
+
+    asyncio.run(main())
+
+
+def test_a_revoked_key_hears_no_more_of_a_run(tmp_path: Path) -> None:
+    async def main() -> None:
+        token = key(tmp_path, "runs")
+        async with (
+            scripted(SCRIPT, folder=tmp_path) as (server, model),
+            socket(server, headers=bearer(token)) as ws,
+            client(server, token) as http,
+        ):
+            await say(ws, "wait")
+            first = await ws.receive_json(timeout=20)
+            assert first["text"].strip() == "One"
+            events = f"{server.url}/v1/runs/{first['run_id']}/events"
+            async with http.session.get(events, headers=bearer(token)) as stream:
+                assert (await stream.content.readline()).startswith((b"id:", b"event:"))
+                revoke(tmp_path, "ana")
+                model.released.set()
+                heard = [message async for message in ws]
+                assert (heard, ws.close_code) == ([], 1008)
+                rest = await asyncio.wait_for(stream.read(), 20)
+                assert b"event: end" not in rest
+
+    asyncio.run(main())
+
+
+def test_the_rate_of_the_key_holds_for_messages(tmp_path: Path) -> None:
+    async def main() -> None:
+        token = key(tmp_path, "runs", rate_per_s=0.001)
+        async with (
+            scripted(SCRIPT, "--burst", "4", folder=tmp_path) as (server, _),
+            socket(server, headers=bearer(token)) as ws,  # one
+        ):
+            await say(ws, "hello")  # two
+            run = (await until_end(ws))[-1]["run_id"]
+            await ws.send_json({"type": "resume", "run_id": run})  # three
+            assert (await until_end(ws))[-1]["run_id"] == run
+            await ws.send_json({"type": "cancel", "run_id": "none"})  # four
+            assert (await ws.receive_json(timeout=20))["code"] == "NOT_FOUND"
+            for message in (
+                {"type": "user_text", "text": "hello"},
+                {"type": "resume", "run_id": run},
+                {"type": "cancel", "run_id": run},
+            ):
+                await ws.send_json(message)
+                said = await ws.receive_json(timeout=20)
+                assert said.get("code") == "RATE_ACTOR", said
+            await ws.send_json({"type": "ping", "id": 1})
+            assert (await ws.receive_json(timeout=20))["type"] == "pong"
+
+    asyncio.run(main())
+
+
+def test_a_connection_has_only_so_many_questions_in_work(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with scripted(SCRIPT, folder=tmp_path) as (server, model), socket(server) as ws:
+            await say(ws, "wait")
+            run = (await ws.receive_json(timeout=20))["run_id"]
+            for _ in range(40):  # each follows the run, which goes on
+                await ws.send_json({"type": "resume", "run_id": run})
+            refused = 0
+            while refused < 8:
+                refused += (await ws.receive_json(timeout=20)).get("code") == "TOO_MANY_TURNS"
+            model.released.set()
+            ends = await until_end(ws, 33)
+            assert {message["run_id"] for message in ends} == {run}
+            await ws.send_json({"type": "resume", "run_id": run})
+            assert (await until_end(ws))[-1]["status"] == "completed"
+
+    asyncio.run(main())
+
+
+def test_messages_that_cannot_be_taken() -> None:
+    cases = [
+        '{"type": "user_text", "text": "hello", "text": "long"}',
+        '{"type": "ping", "type": "user_text", "text": "hello"}',
+        json.dumps({"type": "user_text", "text": "x" * 100_001}),
+        json.dumps({"type": "user_text", "text": "hello", "purpose": "x" * 513}),
+        json.dumps({"type": "user_text", "text": "hello", "conversation": "x" * 513}),
+    ]
+
+    async def main() -> None:
+        async with scripted(SCRIPT) as (server, model), socket(server) as ws:
+            for case in cases:
+                await ws.send_str(case)
+                assert (await ws.receive_json(timeout=20))["code"] == "BAD_MESSAGE", case[:60]
+            assert not model.requests
+
+    asyncio.run(main())
