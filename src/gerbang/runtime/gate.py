@@ -3,6 +3,7 @@
 Every proposal ends in exactly one terminal record and one Result, whatever fails on the way.
 """
 
+import asyncio
 from collections.abc import Callable
 
 from msgspec.structs import replace
@@ -31,6 +32,7 @@ from gerbang.runtime.session import RunSession
 from gerbang.runtime.standing import Standing
 from gerbang.runtime.ticket import Refusal, Ticket
 from gerbang.runtime.verdict import Verdict
+from gerbang.runtime.withdrawing import forgo
 from gerbang.values import CallContext, CallError, Decision, Proposal, Result, ValidCall
 from gerbang.values.record import CallRow, CallState
 
@@ -224,7 +226,11 @@ class Gate:
             if verdict.error.error_code not in ("APPROVAL_STALE", "RUN_CANCELLED"):  # may be asked for anew
                 session.budget.refuse_again(ticket.fingerprint, verdict.error)
             return await self._refuse(session, ticket.call.proposal, verdict.error, ticket, verdict)
-        return await self._use(session, ticket, verdict)
+        try:
+            return await self._use(session, ticket, verdict)
+        except asyncio.CancelledError:
+            await asyncio.shield(forgo(self._store, self._clock, session, verdict.held))
+            raise
 
     async def _use(self, session: RunSession, ticket: Ticket, verdict: Verdict) -> Result:
         """Run an approved call. Layers 2 to 5 are asked again now; an edited call passes all of them."""
