@@ -18,6 +18,7 @@ from gerbang.server.operation import (
     short,
     whole,
 )
+from gerbang.server.owners import owner_of
 from gerbang.server.problems import Problem, not_found, problem
 from gerbang.server.replies import Reply, json_reply
 from gerbang.server.run_history import own_run
@@ -136,7 +137,7 @@ async def go_on(service: Service, row: ApprovalRow) -> bool:
     if waiting:
         return False
     try:
-        service.runs.resume(toolset, run.run_id, service.principal_of(run), run.prompt)
+        service.runs.resume(toolset, run.run_id, await owner_of(service, run), run.prompt)
     except Problem:  # it runs already, or the server stops: whoever asks for it later resumes it
         return False
     return True

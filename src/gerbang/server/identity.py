@@ -1,6 +1,6 @@
 """Who calls: what an authenticator gives, and the rights that routes ask for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -51,8 +51,11 @@ class Authenticator(Protocol):
         """Return the caller that was authenticated under a `key_id`, None when they may no longer be here."""
         ...
 
-    def principal(self, user: str, tenant: str) -> Principal | None:
-        """Return what the user may have now, for work that goes on without a request of theirs."""
+    def principals(self, user: str, tenant: str) -> Sequence[Principal]:
+        """Return what the user may have now, newest first, for work that goes on without a request of theirs.
+
+        One for each way in that they have: a user's agent may have less than the user.
+        """
         ...
 
 

@@ -94,14 +94,15 @@ class KeyFile:
         stored = self._find(keys, token)
         return stored.caller() if stored is not None and stored.alive(time.time()) else None
 
-    def principal(self, user: str, tenant: str) -> Principal | None:
-        """Return the principal of the user's newest key that is alive; None when no key is theirs."""
+    def principals(self, user: str, tenant: str) -> list[Principal]:
+        """Return the principals of the user's keys that are alive, the newest key's first."""
         keys = self._current()
         if not keys:
-            return LOCAL if (user, tenant) == (LOCAL.user, LOCAL.tenant) else None
+            return [LOCAL] if (user, tenant) == (LOCAL.user, LOCAL.tenant) else []
         now = time.time()
         theirs = [key for key in keys.values() if (key.user, key.tenant) == (user, tenant) and key.alive(now)]
-        return max(theirs, key=lambda key: key.created_at).caller().principal if theirs else None
+        theirs.sort(key=lambda key: key.created_at, reverse=True)
+        return [key.caller().principal for key in theirs]
 
     def returning(self, key_id: str) -> Caller | None:
         """Return the caller of a key that was shown before, None when it opens nothing any more."""

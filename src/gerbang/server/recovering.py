@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from gerbang.errors import StoreError
+from gerbang.server.owners import owner_of
 from gerbang.server.problems import Problem
 from gerbang.values.record import RunState
 
@@ -57,6 +58,7 @@ class Recovering:
             agent = toolset.agent
             if agent is None or agent.model.name != run.model or not service.runs.can_resume(toolset):
                 continue
+            owner = await owner_of(service, run)
             with contextlib.suppress(Problem):  # it is driven here already, or there are too many
-                service.runs.resume(toolset, run.run_id, service.principal_of(run), run.prompt)
+                service.runs.resume(toolset, run.run_id, owner, run.prompt)
                 _LOG.info("run taken up", extra={"run_id": run.run_id})

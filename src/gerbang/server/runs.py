@@ -20,6 +20,7 @@ from gerbang.server.operation import (
     short,
     whole,
 )
+from gerbang.server.owners import owner_of
 from gerbang.server.problems import bad_request, not_found, problem
 from gerbang.server.replies import EventStream, Reply, json_reply
 from gerbang.server.run_history import WORKING, own_run
@@ -169,7 +170,7 @@ async def resumed(exchange: Exchange) -> Reply:
         raise not_found("run of that id")
     if row.state not in (RunState.PENDING_APPROVAL, RunState.RUNNING):
         raise problem(409, "conflict", "NOT_WAITING", f"The run is {row.state}: there is nothing to resume.")
-    owner = who if who.user == row.user else service.principal_of(row)
+    owner = await owner_of(service, row)
     live = service.runs.resume(service.toolsets.of(who.tenant), row.run_id, owner, row.prompt)
     return json_reply(_of_live(live), 202, ((b"location", f"/v1/runs/{live.run_id}".encode()),))
 

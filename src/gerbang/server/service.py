@@ -18,8 +18,6 @@ from gerbang.server.run_registry import RunRegistry
 from gerbang.server.settings import ServerSettings
 from gerbang.server.shared_store import shared
 from gerbang.server.toolsets import Source, Toolsets
-from gerbang.values import Principal
-from gerbang.values.record import RunRow
 
 
 class Service:
@@ -90,11 +88,6 @@ class Service:
         except ConfigError:
             return None
         return found if found is not None and found.may(right) else None
-
-    def principal_of(self, run: RunRow) -> Principal:
-        """Return who a run that is resumed acts for: with the rights of now; none, if nobody knows."""
-        found = self.authenticator.principal(run.user, run.tenant)
-        return Principal(run.user, run.tenant) if found is None else found
 
     async def drain(self) -> None:
         """Take nothing new, let runs end or cancel them, and tell followers that the server stops."""

@@ -17,6 +17,7 @@ from gerbang.server.console.cards import ballot_of, contract_of, hidden_of, mask
 from gerbang.server.console.tools import offered
 from gerbang.server.console.visit import Page, Visit
 from gerbang.server.operation import short
+from gerbang.server.owners import owner_of
 from gerbang.server.problems import not_found
 from gerbang.server.replies import Reply
 from gerbang.values import Contract, Principal
@@ -76,7 +77,7 @@ def _is_tainted(row: ApprovalRow) -> bool:
 async def _actor(visit: Visit, row: ApprovalRow | None) -> Principal:
     """Return who the call is decided for: whom the run of an approval acts for, else the person here."""
     run = None if row is None else await visit.store.run(row.run_id)
-    return visit.who if run is None else visit.service.principal_of(run)
+    return visit.who if run is None else await owner_of(visit.service, run)
 
 
 def _document(

@@ -11,6 +11,7 @@ from gerbang.server.console.events import CallView, Line, calls_of, line_of
 from gerbang.server.console.visit import Page, Visit
 from gerbang.server.live import LiveRun
 from gerbang.server.operation import short, whole
+from gerbang.server.owners import owner_of
 from gerbang.server.problems import not_found, problem
 from gerbang.server.replies import Reply
 from gerbang.server.run_history import WORKING, own_run
@@ -82,7 +83,7 @@ async def resume(visit: Visit) -> Reply:
     run = await own(visit, visit.form.get("id", ""))
     if run.state not in (RunState.PENDING_APPROVAL, RunState.RUNNING):
         raise problem(409, "conflict", "NOT_WAITING", visit.said("not_waiting", state=run.state))
-    owner = visit.who if visit.who.user == run.user else visit.service.principal_of(run)
+    owner = await owner_of(visit.service, run)
     visit.service.runs.resume(visit.service.toolsets.of(visit.tenant), run.run_id, owner, run.prompt)
     return pages.moved(address(run.run_id))
 
