@@ -54,7 +54,7 @@ def test_call_as_json(place: Path) -> None:
         (
             ["call", "mail.send.v1", '{"to": "a", "text": "b"}', *MINE],
             1,
-            ["APPROVER_UNAVAILABLE", "nobody can be asked"],
+            ["APPROVER_UNAVAILABLE", "nobody can be asked", "--pending", "gerbang approvals"],
         ),
         (["call", "calculate", "{"], 2, ["not valid JSON", "column 2"]),
         (["call", "calculate", "[1]"], 2, ["a list, not an object"]),

@@ -25,7 +25,7 @@ class TerminalApprover:
     """An approver that asks on the terminal, one question at a time, and takes silence for a no.
 
     The answers are those of `by`. Without a person at the terminal the answer is `unavailable`, and the call
-    is refused; with `later` the request is left in the store instead, for somebody else to decide, and so is
+    is refused, and it is said once how to leave it waiting; with `later` the request is left in the store instead, for somebody else to decide, and so is
     one that needs a second person.
     """
 
@@ -44,6 +44,7 @@ class TerminalApprover:
         self._by = by
         self._later = later
         self._turn = asyncio.Lock()
+        self._told = False
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Show what would happen and return what the person says."""
@@ -51,6 +52,10 @@ class TerminalApprover:
             self._say_later("decide_later", request)
             return ApprovalAnswer("wait", self._by)
         if not self._screen.interactive:
+            if not self._told:
+                self._told = True
+                self._screen.status("")
+                self._screen.note(say("leave_pending"))
             return ApprovalAnswer("unavailable", self._by, say("unavailable"))
         async with self._turn:
             if self._by.user in request.votes:

@@ -122,6 +122,7 @@ async def _ask(
     """Answer the requests in order. The exit code is that of the first one that did not end well."""
     screen = Screen.standard()
     history: list[Message] = []
+    asks_here = street.asks_here(settings, screen, pending=pending)
     codes = []
     async with (
         street.gateway(settings, screen, extra, pending=pending) as gate,
@@ -132,7 +133,15 @@ async def _ask(
                 result = await _documents(agent, screen, text, history, events=bool(stream))
             else:
                 streaming = sys.stdout.isatty() if stream is None else stream
-                result = await turn(agent, screen, text, history=list(history), stream=streaming, voice=voice)
+                result = await turn(
+                    agent,
+                    screen,
+                    text,
+                    history=list(history),
+                    stream=streaming,
+                    asks_here=asks_here,
+                    voice=voice,
+                )
             codes.append(for_status(result.status))
             _remember(history, text, result)
     return next((code for code in codes if code != Exit.DONE), Exit.DONE)
@@ -165,13 +174,15 @@ async def turn(
     history: list[Message] | None = None,
     stream: bool = True,
     detailed: bool = False,
+    asks_here: bool = False,
     voice: speaking.Voice | None = None,
 ) -> RunResult:
     """Run one request, print and say what happens, and return the run's result.
 
-    `stream` prints text as the model writes it; otherwise only the answer is printed, at the end.
+    `stream` prints text as the model writes it; otherwise only the answer is printed, at the end. `asks_here`
+    as for `Narrator`.
     """
-    narrator = Narrator(screen, detailed=detailed)
+    narrator = Narrator(screen, detailed=detailed, asks_here=asks_here)
     streamed = ""
     async with screen.spinning(), _spoken(voice) as heard:
         screen.status(say("thinking"))
@@ -225,6 +236,7 @@ def _converse(
     screen = Screen.standard()
     line = PromptLine()
     history: list[Message] = []
+    asks_here = street.asks_here(settings, screen, pending=pending)
     with asyncio.Runner() as runner:
         stack = contextlib.AsyncExitStack()
 
@@ -254,7 +266,7 @@ def _converse(
                 elif command.startswith("/"):
                     screen.note(say("chat_keys"))
                 elif command:
-                    _take_turn(runner, agent, screen, text, history, voice)
+                    _take_turn(runner, agent, screen, text, history, asks_here, voice)
         finally:
             line.close()
             runner.run(stack.aclose())
@@ -266,10 +278,13 @@ def _take_turn(
     screen: Screen,
     text: str,
     history: list[Message],
+    asks_here: bool,
     voice: speaking.Voice | None,
 ) -> None:
     try:
-        result = runner.run(turn(agent, screen, text, history=list(history), voice=voice))
+        result = runner.run(
+            turn(agent, screen, text, history=list(history), asks_here=asks_here, voice=voice)
+        )
     except KeyboardInterrupt:
         screen.note("\n" + say("stopped"))
     except GerbangError as error:

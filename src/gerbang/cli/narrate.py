@@ -30,10 +30,14 @@ _STYLES: Final = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
 class Narrator:
-    """Prints the events of a run as they come. `detailed` also shows what the gate decided and why."""
+    """Prints the events of a run as they come. `detailed` also shows what the gate decided and why.
 
-    def __init__(self, screen: Screen, *, detailed: bool = False) -> None:
+    With `asks_here` the person at the terminal is shown a call by whoever asks them about it, and only there.
+    """
+
+    def __init__(self, screen: Screen, *, detailed: bool = False, asks_here: bool = False) -> None:
         self._screen = screen
+        self._asks_here = asks_here
         self._detailed = detailed
         self._numbers: dict[str, int] = {}
         self._decided: set[str] = set()
@@ -54,9 +58,7 @@ class Narrator:
                 self._say_decision(event.call_id, event.decision)
             case ApprovalNeeded():
                 self._screen.status("")
-                self._screen.note(say("waiting_for", id=one_line(event.approval_id)))
-                for line in printable(event.preview).splitlines():
-                    self._screen.note(f"  {line}")
+                self._needed(event)
             case ToolFinished():
                 self._finished(event)
             case Notice():
@@ -75,6 +77,13 @@ class Narrator:
         else:
             for line in _trouble(result):
                 screen.note(line)
+
+    def _needed(self, event: ApprovalNeeded) -> None:
+        if self._asks_here:
+            return
+        self._screen.note(say("waiting_for", id=one_line(event.approval_id)))
+        for line in printable(event.preview).splitlines():
+            self._screen.note(f"  {line}")
 
     def _called(self, event: ToolCalled) -> None:
         self._running[event.call_id] = event.tool

@@ -83,6 +83,11 @@ def policy_of(settings: Settings, secrets: Secrets | None = None) -> Any:
     return g.Policy.shipped("voice") if settings.profile == "voice" else None
 
 
+def asks_here(settings: Settings, screen: Screen, *, pending: bool) -> bool:
+    """Tell whether the approver of `gateway` asks the person at this terminal, and shows the call to them."""
+    return screen.interactive and not pending and "approver" not in settings.approvals()
+
+
 @contextlib.asynccontextmanager
 async def gateway(
     settings: Settings,

@@ -166,6 +166,12 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "nobody can be asked: standard input is not a terminal",
         "tidak ada yang dapat ditanyai: masukan standar bukan terminal",
     ),
+    "leave_pending": (
+        "Nobody can be asked here, so the call is refused. Add --pending to leave it waiting; then decide with "
+        "gerbang approvals list and approve, or in the console of gerbang serve.",
+        "Tidak ada yang dapat ditanyai di sini, jadi panggilan ditolak. Tambahkan --pending agar panggilan "
+        "menunggu; lalu putuskan dengan gerbang approvals list dan approve, atau di konsol gerbang serve.",
+    ),
     "input_ended": ("the person ended the input without an answer", "masukan berakhir tanpa jawaban"),
     "said_no": ("the person said no", "orang itu menjawab tidak"),
     "edited": ("edited", "diubah"),
