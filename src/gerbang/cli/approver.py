@@ -25,8 +25,8 @@ class TerminalApprover:
     """An approver that asks on the terminal, one question at a time, and takes silence for a no.
 
     The answers are those of `by`. Without a person at the terminal the answer is `unavailable`, and the call
-    is refused, and it is said once how to leave it waiting; with `later` the request is left in the store instead, for somebody else to decide, and so is
-    one that needs a second person.
+    is refused, and it is said once how to leave it waiting; with `later` the request is left in the store
+    instead, for somebody else to decide, and so is one that needs a second person.
     """
 
     def __init__(

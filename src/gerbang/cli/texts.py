@@ -167,8 +167,8 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "tidak ada yang dapat ditanyai: masukan standar bukan terminal",
     ),
     "leave_pending": (
-        "Nobody can be asked here, so the call is refused. Add --pending to leave it waiting; then decide with "
-        "gerbang approvals list and approve, or in the console of gerbang serve.",
+        "Nobody can be asked here, so the call is refused. Add --pending to leave it waiting; then decide "
+        "with gerbang approvals list and approve, or in the console of gerbang serve.",
         "Tidak ada yang dapat ditanyai di sini, jadi panggilan ditolak. Tambahkan --pending agar panggilan "
         "menunggu; lalu putuskan dengan gerbang approvals list dan approve, atau di konsol gerbang serve.",
     ),
