@@ -181,8 +181,10 @@ class Store(Protocol):
         """Return approval requests, newest first. `before` as in `runs`."""
         ...
 
-    async def messages(self, channel: str | None = None, *, limit: int = 100) -> list[Message]:
-        """Return messages that wait to be sent, to that channel or to any, earliest due first."""
+    async def messages(
+        self, channel: str | None = None, *, limit: int = 100, given_up: bool = False
+    ) -> list[Message]:
+        """Return messages that wait, or were given up, for that channel or any, earliest due first."""
         ...
 
     async def unfinished(self, limit: int = 100) -> list[RunRow]:

@@ -270,3 +270,45 @@ def test_a_webhook_of_the_settings_is_told(place: Path) -> None:
     assert told["mark"].startswith("t=")
     (row,) = approvals(place, "list", "--json").json
     assert row["expires_at"] - row["created_at"] == pytest.approx(60)
+
+
+def test_the_outbox_lists_what_was_not_taken(place: Path) -> None:
+    """Nobody listens at the webhook: the message waits, with what came back; its content is not shown."""
+    assert approvals(place, "outbox").code == 2  # there is no store yet
+    env = {
+        "GERBANG_APPROVER": "http://127.0.0.1:9/hook?token=tok-1234",
+        "webhook_secret": "not-a-real-secret",
+    }
+    ran = gerbang(*CALL[:-1], json.dumps(MAIL), "--json", cwd=place, env=env)
+    assert ran.code == 3, ran.err
+    name = ran.json["approval_id"]
+    first = approvals(place, "outbox", "--json")
+    assert first.code == 0, first.err
+    (row,) = first.json
+    assert (row["message_id"], row["approval_id"], row["run_id"]) == (f"{name}/0", name, ran.json["run_id"])
+    assert (row["kind"], row["state"], row["status"]) == ("approval.requested", "waiting", 0)
+    assert row["attempts"] >= 1
+    assert row["next_at"] > row["created_at"]
+    assert "Error" in row["error"]
+    assert set(row) == {
+        *("message_id", "channel", "run_id", "approval_id", "kind", "state", "created_at", "attempts"),
+        *("status", "error", "next_at"),
+    }
+    listed = approvals(place, "outbox")
+    assert listed.code == 0
+    for text in (
+        "MESSAGE",
+        f"{name}/0",
+        f"approval.requested {name}",
+        row["channel"],
+        "waiting",
+        row["error"],
+    ):
+        assert text in listed.out
+    for secret in ("tok-1234", "not-a-real-secret", "hello"):
+        assert secret not in listed.out + json.dumps(row)
+    assert approvals(place, "outbox", "--channel", row["channel"], "--json").json == [row]
+    assert approvals(place, "outbox", "--channel", "other", "--json").json == []
+    assert approvals(place, "outbox", "--given-up", "--json").json == []
+    assert "No message was given up." in approvals(place, "outbox", "--given-up").err
+    assert approvals(place, "deny", name).code == 0

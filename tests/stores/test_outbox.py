@@ -60,6 +60,12 @@ def test_messages_come_earliest_due_first_and_of_their_channel(url: str) -> None
             assert [one.message_id for one in await store.messages("webhook:0")] == ["m4", "m2", "m0"]
             assert await store.messages("webhook:9") == []
             assert await store.messages(limit=0) == []
+            over = [replace(one, state="given_up", attempts=24, body=b"") for one in many[::-1][:3]]
+            await store.commit(Batch(messages=over))
+            assert len(await store.messages()) == 3
+            assert await store.messages(given_up=True) == over
+            assert await store.messages(over[0].channel, limit=1, given_up=True) == over[:1]
+            assert await store.messages("webhook:9", given_up=True) == []
 
     run(work())
 

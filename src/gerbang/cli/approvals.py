@@ -9,6 +9,7 @@ import typer
 from gerbang import Gateway
 from gerbang.cli import options
 from gerbang.cli.approval_view import as_dict, changes_of, lines, state_now, when
+from gerbang.cli.approvals_outbox import outbox
 from gerbang.cli.editing import edited_text, editor_of
 from gerbang.cli.exits import Exit
 from gerbang.cli.json_text import read_object
@@ -46,6 +47,7 @@ def register(app: typer.Typer) -> None:
         ("deny", deny),
         ("edit", edit),
         ("cancel", cancel),
+        ("outbox", outbox),
     ):
         group.command(name)(command)
     app.add_typer(group, name="approvals")

@@ -64,6 +64,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "approvals deny": ("gerbang approvals deny apr_81dc8d4a292489645fec --reason 'not this customer'",),
     "approvals edit": ("""gerbang approvals edit apr_81dc8d4a292489645fec --arguments '{"to": "al"}'""",),
     "approvals cancel": ("gerbang approvals cancel apr_81dc8d4a292489645fec",),
+    "approvals outbox": ("gerbang approvals outbox", "gerbang approvals outbox --given-up --json"),
     "secrets set": ("gerbang secrets set WEATHER_KEY --secrets file:secrets.bin",),
     "secrets list": ("gerbang secrets list --secrets file:secrets.bin",),
     "secrets rm": ("gerbang secrets rm WEATHER_KEY --secrets file:secrets.bin",),

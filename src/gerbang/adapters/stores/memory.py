@@ -334,12 +334,15 @@ class MemoryStore(Switches):
         ]
         return rows[: max(limit, 0)]
 
-    async def messages(self, channel: str | None = None, *, limit: int = 100) -> list[Message]:
-        """Return messages that wait to be sent, to that channel or to any, earliest due first."""
+    async def messages(
+        self, channel: str | None = None, *, limit: int = 100, given_up: bool = False
+    ) -> list[Message]:
+        """Return messages that wait, or were given up, for that channel or any, earliest due first."""
+        state = MessageState.GIVEN_UP if given_up else MessageState.WAITING
         rows = [
             message
             for message in self._messages.values()
-            if message.state == MessageState.WAITING and channel in (None, message.channel)
+            if message.state == state and channel in (None, message.channel)
         ]
         rows.sort(key=lambda message: (message.due_at, message.message_id))
         return rows[: max(limit, 0)]

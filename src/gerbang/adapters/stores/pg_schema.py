@@ -85,6 +85,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE TABLE gerbang.sent (key text PRIMARY KEY)",
         "INSERT INTO gerbang.sent SELECT key FROM gerbang.calls WHERE state = 'DISPATCHED'",
     ),
+    ("CREATE INDEX messages_given_up ON gerbang.messages (due_at, channel) WHERE state = 'given_up'",),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

@@ -229,11 +229,12 @@ ERASE: Final = (
 """Takes the payloads of a run away. True: what stands in the place of results goes before the run's id."""
 
 
-def get_messages(*, channel: bool) -> str:
-    """Return the query for messages that wait, earliest due first, narrowed to a channel."""
+def get_messages(*, channel: bool, given_up: bool) -> str:
+    """Return the query for messages that wait, or were given up, earliest due first, of a channel or all."""
+    state = "given_up" if given_up else "waiting"
     where = " AND channel = %s" if channel else ""
     return (
-        f"SELECT {_MESSAGE} FROM gerbang.messages WHERE state = 'waiting'{where} "  # noqa: S608
+        f"SELECT {_MESSAGE} FROM gerbang.messages WHERE state = '{state}'{where} "  # noqa: S608
         "ORDER BY due_at, message_id LIMIT %s"
     )
 

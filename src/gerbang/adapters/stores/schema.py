@@ -79,6 +79,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     ),
     ("ALTER TABLE calls ADD COLUMN policy_input BLOB NOT NULL DEFAULT x''",),
     ("CREATE INDEX calls_sent ON calls (updated_at) WHERE state = 'DISPATCHED'",),
+    ("CREATE INDEX messages_given_up ON messages (due_at, channel) WHERE state = 'given_up'",),
 )
 """Entry n brings a store from version n to version n + 1, all of it in one transaction."""
 

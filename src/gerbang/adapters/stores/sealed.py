@@ -238,9 +238,12 @@ class SealedStore(Switches):
         )
         return [self._open(row) for row in rows]
 
-    async def messages(self, channel: str | None = None, *, limit: int = 100) -> list[Message]:
-        """Return messages that wait to be sent, to that channel or to any, earliest due first."""
-        return [self._open(row) for row in await self._inner.messages(channel, limit=limit)]
+    async def messages(
+        self, channel: str | None = None, *, limit: int = 100, given_up: bool = False
+    ) -> list[Message]:
+        """Return messages that wait, or were given up, for that channel or any, earliest due first."""
+        rows = await self._inner.messages(channel, limit=limit, given_up=given_up)
+        return [self._open(row) for row in rows]
 
     async def named(self, kind: Named, beginning: str, limit: int = 10) -> list[str]:
         """Return the ids of runs, or of approvals, that begin so, in order."""

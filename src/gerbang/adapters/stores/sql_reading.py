@@ -123,9 +123,11 @@ class SqlReading(Switches):
             raise no_such_row(before)
         return rows
 
-    async def messages(self, channel: str | None = None, *, limit: int = 100) -> list[Message]:
-        """Return messages that wait to be sent, to that channel or to any, earliest due first."""
-        query = self._queries.get_messages(channel=channel is not None)
+    async def messages(
+        self, channel: str | None = None, *, limit: int = 100, given_up: bool = False
+    ) -> list[Message]:
+        """Return messages that wait, or were given up, for that channel or any, earliest due first."""
+        query = self._queries.get_messages(channel=channel is not None, given_up=given_up)
         named = () if channel is None else (channel,)
         return self._rows(Message, await self._read(query, *named, max(limit, 0)))
 

@@ -129,11 +129,12 @@ ERASE: Final = (
 """Takes the payloads of a run away; ?1 is the run, ?2 what stands in the place of results."""
 
 
-def get_messages(*, channel: bool) -> str:
-    """Return the query for messages that wait, earliest due first, narrowed to a channel."""
+def get_messages(*, channel: bool, given_up: bool) -> str:
+    """Return the query for messages that wait, or were given up, earliest due first, of a channel or all."""
+    state = "given_up" if given_up else "waiting"
     where = " AND channel = ?" if channel else ""
     return (
-        f"SELECT {_columns(Message)} FROM messages WHERE state = 'waiting'{where} "  # noqa: S608
+        f"SELECT {_columns(Message)} FROM messages WHERE state = '{state}'{where} "  # noqa: S608
         "ORDER BY due_at, message_id LIMIT ?"
     )
 
