@@ -138,6 +138,24 @@ def test_a_key_begins_one_run() -> None:
     asyncio.run(main())
 
 
+def test_a_key_that_begins_a_run_this_moment_begins_no_other() -> None:
+    async def main() -> None:
+        async with scripted(SCRIPT) as (server, model), client(server) as http:
+            made = await asyncio.gather(
+                *(
+                    http.post("/v1/runs", {"prompt": "hello", "purpose": f"p{n}"}, Idempotency_Key="k1")
+                    for n in range(5)
+                )
+            )
+            assert sorted(status for status, _ in made) == [202, 409, 409, 409, 409]
+            assert {told["error"]["error_code"] for status, told in made if status == 409} == {"KEY_REUSED"}
+            (run_id,) = (told["run_id"] for status, told in made if status == 202)
+            await ended(http, run_id)
+            assert len(model.requests) == 1
+
+    asyncio.run(main())
+
+
 def test_a_run_is_cancelled() -> None:
     async def main() -> None:
         async with scripted(SCRIPT) as (server, model), client(server) as http:

@@ -6,6 +6,7 @@ finds it again in every process that shares the store, and another request under
 
 import hashlib
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -41,8 +42,14 @@ async def run_under(store: Store, key: str, who: Principal, asked: Any) -> str:
     """
     beginning = f"run_{caller_key(who.tenant, who.user, key)[:24]}_"
     name = beginning + hashlib.sha256(_ENCODER.encode(asked)).hexdigest()[:16]
-    if [other for other in await store.named("run", beginning, 2) if other != name]:
+    check_key(name, await store.named("run", beginning, 2))
+    return name
+
+
+def check_key(name: str, others: Iterable[str]) -> None:
+    """Raise Problem when one of the other runs was begun under the key of the run `name`."""
+    beginning = name.rpartition("_")[0] + "_"
+    if any(other.startswith(beginning) and other != name for other in others):
         raise problem(
             409, "conflict", "KEY_REUSED", "This key began another run.", "Use a new key for a new run."
         )
-    return name

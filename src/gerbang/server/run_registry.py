@@ -47,6 +47,10 @@ class RunRegistry:
         """How many runs are being driven now."""
         return len(self._runs) - len(self._finished)
 
+    def names(self) -> list[str]:
+        """Return the ids of the runs that this process drives, or drove a short while ago."""
+        return list(self._runs)
+
     def find(self, run_id: str, tenant: str) -> LiveRun | None:
         """Return a run that this process drives or drove, if the tenant may know of it."""
         found = self._runs.get(run_id)

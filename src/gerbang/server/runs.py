@@ -24,7 +24,7 @@ from gerbang.server.owners import owner_of
 from gerbang.server.problems import bad_request, not_found, problem
 from gerbang.server.replies import EventStream, Reply, json_reply
 from gerbang.server.run_history import WORKING, own_run
-from gerbang.server.run_keys import key_of, key_parameter, run_under
+from gerbang.server.run_keys import check_key, key_of, key_parameter, run_under
 from gerbang.server.run_stream import frames
 from gerbang.server.schemas import RunView, run_view
 from gerbang.values import Message
@@ -82,6 +82,8 @@ async def create(exchange: Exchange) -> Reply:
             raise not_found("run to continue")
         history = [Message("user", before.prompt), Message("assistant", before.answer)]
     live = None if name is None else service.runs.find(name, who.tenant)
+    if name is not None:
+        check_key(name, service.runs.names())  # one that begins is not on record yet
     live = live or service.runs.start(
         service.toolsets.of(who.tenant),
         who,
