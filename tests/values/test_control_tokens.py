@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gerbang.parse import dialects
@@ -50,6 +50,7 @@ def test_other_text_stays_as_it_is(text: str) -> None:
     assert harmless(text, as_json=True) == text
 
 
+@example(["]~b", "]~b]"])
 @given(st.lists(st.sampled_from([*TOKENS, "<", "|", ">", "[", "]", "~b", "a", " "])))
 def test_no_token_is_left_however_they_stand(parts: list[str]) -> None:
     made = harmless("".join(parts))

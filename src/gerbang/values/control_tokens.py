@@ -18,7 +18,7 @@ _ANGLED: Final = re.compile(
 _SQUARE: Final = re.compile(
     r"\[(?=/?(?:INST|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_TOOLS|SYSTEM_PROMPT)\]|e~\[)"
 )
-_CLOSING: Final = "]~b]"
+_CLOSING: Final = re.compile(r"\](?=~b\])")  # two of them may share a bracket
 
 
 def harmless(text: str, *, as_json: bool = False) -> str:
@@ -28,6 +28,5 @@ def harmless(text: str, *, as_json: bool = False) -> str:
     """
     if "<" not in text and "[" not in text and "]" not in text:
         return text
-    angle, square, close = (r"\\u003c", r"\\u005b", r"\u005d") if as_json else ("< ", "[ ", "] ")
-    text = _SQUARE.sub(square, _ANGLED.sub(angle, text))
-    return text.replace(_CLOSING, close + _CLOSING[1:])
+    angle, square, close = (r"\\u003c", r"\\u005b", r"\\u005d") if as_json else ("< ", "[ ", "] ")
+    return _CLOSING.sub(close, _SQUARE.sub(square, _ANGLED.sub(angle, text)))
