@@ -468,10 +468,11 @@ def test_a_cancelled_caller_is_let_go_when_its_batch_is_written(url: str) -> Non
 def test_changing_a_batch_after_handing_it_in_changes_nothing(url: str) -> None:
     async def work() -> None:
         async with opened(url) as store:
-            batch = Batch(claims=[call("a")], events=[event()])
+            claims = [call("a")]
+            batch = Batch(claims=claims, events=[event()])
             waiting = asyncio.ensure_future(store.commit(batch))
             await asyncio.sleep(0)
-            batch.claims.append(call("b"))
+            claims.append(call("b"))
             batch.events.clear()
             assert (await waiting).seq == 1
             assert await store.call("b") is None

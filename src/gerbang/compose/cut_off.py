@@ -33,6 +33,6 @@ async def cut_off(store: Store, clock: Clock, session: RunSession, proposals: Se
         batch, now = session.batch(), clock.now()
         close_open(session, batch, left, refusals.not_sent(), now)
         if session.closing is not None:  # nothing has ended the run's record yet
-            batch.runs.append(replace(session.closing, state=RunState.CANCELLED, updated_at=now))
+            batch.runs = (*batch.runs, replace(session.closing, state=RunState.CANCELLED, updated_at=now))
         if batch.events or batch.runs:
             await write(store, batch)

@@ -342,7 +342,7 @@ class Gateway(Controls):
         return session
 
     def _subset(self, who: Principal, intent: str | None, state: str | None) -> Catalogue:
-        if any(type(word) is not str for word in (intent, state) if word is not None):
+        if not (intent is None or type(intent) is str) or not (state is None or type(state) is str):
             raise UsageError("intent and state are words that contracts are exposed by, each a text or None.")
         return self.catalogue.subset(
             intent=intent,

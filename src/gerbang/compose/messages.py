@@ -21,7 +21,7 @@ def read_prompt(prompt: Any) -> str:
 
 def read_messages(history: Any) -> list[Message]:
     """Return the messages of a history. Raises UsageError for what is none."""
-    if isinstance(history, str | dict) or not isinstance(history, Iterable):
+    if type(history) is not tuple and (isinstance(history, str | dict) or not isinstance(history, Iterable)):
         raise UsageError("history is a list of messages.")
     return [read_message(item) for item in history]
 

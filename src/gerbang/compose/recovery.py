@@ -220,7 +220,7 @@ class Recovery:
             what, error = LedgerEvent.LOSE_TRACK, refusals.uncertain()
         state = advance(row.state, what)
         done = replace(row, state=state, result=stored_error(error), for_model=error.message, updated_at=now)
-        batch.calls.append(done)
+        batch.calls = (*batch.calls, done)
         reasons = ("NEEDS_A_PERSON",) if what == LedgerEvent.LOSE_TRACK else ()
         body = left_body(session.principal, proposal_of(row), done, error, now, reasons)
         batch.events.append(event("call.lost", session.run_id, body))

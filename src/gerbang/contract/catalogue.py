@@ -99,8 +99,8 @@ class Catalogue:
 
     def name_of(self, name: str) -> str:
         """Return the canonical name of a tool that is known by its wire name; any other name as it is."""
-        entry = self.find(name)
-        return name if entry is None else entry.contract.name
+        entry = self._index.names.get(name)
+        return name if entry is None or entry.contract.name in self._out else entry.contract.name
 
     def recorded(self, name: str) -> Entry | None:
         """Return the entry of a name whether or not it may be called or known of: for what is on record."""

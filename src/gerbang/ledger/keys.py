@@ -1,4 +1,7 @@
-"""Names of calls. Parts are never joined with a separator: a key is a digest of a canonical JSON array."""
+"""Names of calls. Parts are never joined with a separator: a key is a digest of a canonical JSON array.
+
+The plain JSON of texts and small integers, of which a call's place consists, is canonical already.
+"""
 
 import hashlib
 from typing import Any, Final
@@ -16,12 +19,13 @@ _BLOCK: Final = 64  # bytes that SHA-256 takes at a time
 
 def runtime_key(tenant: str, run: str, step: StepId, ordinal: int) -> str:
     """Return the key of a call by its place: run, step and position in the answer."""
-    return _place(["run", tenant, run, step, ordinal])
+    return hashlib.sha256(orjson.dumps(["run", tenant, run, step, ordinal])).hexdigest()
 
 
 def denied_key(tenant: str, run: str, step: StepId, ordinal: int, call_id: str, commitment: str) -> str:
     """Return the key of a call that was denied: by its place and the commitment to its arguments."""
-    return _place(["denied", tenant, run, step, ordinal, call_id, commitment])
+    parts = ["denied", tenant, run, step, ordinal, call_id, commitment]
+    return hashlib.sha256(orjson.dumps(parts)).hexdigest()
 
 
 def caller_key(tenant: str, user: str, key: str) -> str:
@@ -56,8 +60,3 @@ class Fingerprints:
 
 def _key(parts: list[Any]) -> str:
     return hashlib.sha256(canonical(parts, max_depth=_DEPTH)).hexdigest()
-
-
-def _place(parts: list[str | int]) -> str:
-    """Return the key of texts and small integers only: their plain JSON is canonical already."""
-    return hashlib.sha256(orjson.dumps(parts)).hexdigest()

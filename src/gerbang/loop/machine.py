@@ -9,7 +9,7 @@ Every way out is a `Finish`. Limits count model answers, or tool rounds after wh
 once more without tools, as the profile says.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from gerbang.values.record import RunState
 Phase = Literal["idle", "asking", "calling", "closing", "done"]
 
 
-class LoopState(Struct, frozen=True):
+class LoopState(Struct, frozen=True, gc=False):
     """Where a run stands. `answers` counts model answers, `rounds` rounds of calls."""
 
     phase: Phase = "idle"
@@ -45,7 +45,7 @@ class Resumed(Struct, frozen=True):
     final: bool = False
 
 
-class Answered(Struct, frozen=True):
+class Answered(Struct, frozen=True, gc=False):
     """The model answered. `calls` counts proposals, broken ones included.
 
     `denied` tells that it said nothing, and that all it has asked for was refused for good.
@@ -55,7 +55,7 @@ class Answered(Struct, frozen=True):
     denied: bool = False
 
 
-class CallsDone(Struct, frozen=True):
+class CallsDone(Struct, frozen=True, gc=False):
     """Every call of the answer has its result, or waits for a person (`pending` of them).
 
     `handed` of them are for the client to run. `stopped` tells that a switch is on that stops all of the run.
@@ -97,6 +97,9 @@ class Finish(Struct, frozen=True):
 
 Command = AskModel | RunCalls | Finish
 
+_ASK: Final = AskModel()
+_RUN: Final = RunCalls()
+
 
 class IllegalEvent(RuntimeError):
     """The event is not possible in this state: a defect of the driver."""
@@ -115,20 +118,20 @@ def advance(state: LoopState, event: LoopEvent) -> tuple[LoopState, Command]:
     if type(event) is ModelFailed:
         return _done(state, RunState.MODEL_ERROR)
     if type(event) is Started and state.phase == "idle":
-        return replace(state, phase="asking"), AskModel()
+        return replace(state, phase="asking"), _ASK
     if type(event) is Resumed and state.phase == "idle":
         return _resumed(state, event)
     raise IllegalEvent(f"{type(event).__name__} in phase {state.phase}")
 
 
 def _answered(state: LoopState, event: Answered) -> tuple[LoopState, Command]:
-    closing = state.phase == "closing"
-    state = replace(state, answers=state.answers + 1)
-    if closing and event.calls:  # it was told that there are no tools
+    answers = state.answers + 1
+    if event.calls and state.phase == "asking":
+        return replace(state, phase="calling", answers=answers), _RUN
+    state = replace(state, answers=answers)
+    if event.calls:  # it was told that there are no tools
         return _done(state, RunState.MAX_STEPS)
-    if not event.calls:
-        return _done(state, RunState.DENIED if event.denied else RunState.COMPLETED)
-    return replace(state, phase="calling"), RunCalls()
+    return _done(state, RunState.DENIED if event.denied else RunState.COMPLETED)
 
 
 def _resumed(state: LoopState, event: Resumed) -> tuple[LoopState, Command]:
@@ -139,25 +142,27 @@ def _resumed(state: LoopState, event: Resumed) -> tuple[LoopState, Command]:
     if event.calls and state.count == "rounds" and done >= state.max_steps:
         return _done(state, RunState.MAX_STEPS)  # it was told that there are no tools
     if event.calls:
-        return replace(state, phase="calling"), RunCalls()
+        return replace(state, phase="calling"), _RUN
     if not event.answers:
-        return replace(state, phase="asking"), AskModel()
+        return replace(state, phase="asking"), _ASK
     return _called(replace(state, rounds=done - 1), CallsDone())
 
 
 def _called(state: LoopState, event: CallsDone) -> tuple[LoopState, Command]:
-    state = replace(state, rounds=state.rounds + 1)
+    rounds = state.rounds + 1
+    used = state.answers if state.count == "answers" else rounds
+    if used < state.max_steps and not (event.pending or event.handed or event.stopped):
+        return replace(state, phase="asking", rounds=rounds), _ASK
+    state = replace(state, rounds=rounds)
     if event.pending:
         return _done(state, RunState.PENDING_APPROVAL)
     if event.handed:
         return _done(state, RunState.CLIENT_CALLS)
     if event.stopped:
         return _done(state, RunState.DENIED)
-    if state.count == "rounds" and state.rounds >= state.max_steps:
+    if state.count == "rounds":
         return replace(state, phase="closing"), AskModel(tools=False)
-    if state.count == "answers" and state.answers >= state.max_steps:
-        return _done(state, RunState.MAX_STEPS)
-    return replace(state, phase="asking"), AskModel()
+    return _done(state, RunState.MAX_STEPS)
 
 
 def _done(state: LoopState, run_state: RunState) -> tuple[LoopState, Command]:

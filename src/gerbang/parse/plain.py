@@ -1,5 +1,6 @@
 """Deltas that pass by a sleeping machine: what event each of them is."""
 
+from functools import lru_cache
 from typing import Final
 
 from gerbang.parse.events import ArgumentsDelta, Content, Event, Reasoning
@@ -9,6 +10,12 @@ CONTENT, REASONING, HELD = -1, -2, -3
 _SHORT: Final = 64
 _KEPT: Final = 1_024
 _FEW: Final = 8
+
+
+@lru_cache(maxsize=256)
+def _printable(stops: frozenset[str]) -> tuple[str, ...]:
+    """Return the stops that stand in a printable text; worked out once, not once an answer."""
+    return tuple(stop for stop in stops if stop.isprintable())
 
 
 class Plain:
@@ -23,7 +30,7 @@ class Plain:
         self.stops = stops
         self.where = where
         self.known: dict[str, Event] = {}
-        self._printable = tuple(stop for stop in stops if stop.isprintable())
+        self._printable = _printable(stops)
 
     def look(self, delta: str) -> Event | None:
         """Look through a delta that is not among the `known` ones."""

@@ -48,7 +48,7 @@ def read(reader: Reader, plan: Plan, close: str | None) -> Machine:
         reader.new_line()
     elif plan.dialect.header is not None:
         yield from header(reader, plan)
-    stops = plan.content.stops | ({"\n"} if plan.line else frozenset())
+    stops = plan.content.stops | {"\n"} if plan.line else plan.content.stops
     while True:
         mark = yield from _text(reader, plan, stops)
         if not mark:

@@ -21,7 +21,7 @@ from gerbang.policy.floors import floored
 from gerbang.policy.input import NO_BUDGET, PolicyInput
 from gerbang.ports import Clock, Policy
 from gerbang.runtime import refusals
-from gerbang.runtime.body import Body
+from gerbang.runtime.body import driven
 from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.listening import sources
 from gerbang.runtime.lookups import Found, Lookups, Unknown
@@ -334,7 +334,7 @@ class Admission:
         decide: Any = self._policy
         try:  # a stranger is driven as a tool is: what hangs or swallows its cancellation is left behind
             asked = decide.decide_async(document)
-            given = await (asked if self._bounded else Body(asked, self._deadlines, _DECISION_S))
+            given = await (asked if self._bounded else driven(asked, self._deadlines, _DECISION_S))
             return self._weighed(given, document)
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise

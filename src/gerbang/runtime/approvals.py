@@ -95,7 +95,7 @@ class Approvals:
         batch = session.batch()
         batch.events.append(with_detail("policy.notified", session.run_id, body, session.memory.marks))
         said = replace(body, detail_hash="")
-        batch.messages += self._questions.news(said)
+        batch.messages = (*batch.messages, *self._questions.news(said))
         session.carry = batch
         self._questions.tell(said)
 
@@ -212,13 +212,13 @@ class Approvals:
         approval = sealed(approval, self._key)
         held = call_row(session, ticket, CallState.PLANNED, 0, now, approval.approval_id)
         batch = session.batch()
-        batch.claims.append(held)
+        batch.claims = (*batch.claims, held)
         batch.knows = session.memory.knows
-        batch.approvals.append(approval)
+        batch.approvals = (*batch.approvals, approval)
         asked = Ballot(approval, terms, ())
         batch.events.append(approval_event("requested", asked, now))
         letter = self._questions.letter(session, asked)
-        batch.messages += [] if letter is None else [letter]
+        batch.messages = batch.messages if letter is None else (*batch.messages, letter)
         batch.lease, batch.stops = session.lease, (session.switch,)  # nobody is asked for a run that is ended
         try:
             committed = await write(self._store, batch)
@@ -358,7 +358,7 @@ class Approvals:
             expects={before.approval_id: before.seal},
         )
         if ballot.duties.notify:
-            batch.messages += self._questions.news(batch.events[0])
+            batch.messages = (*batch.messages, *self._questions.news(batch.events[0]))
         committed = await write(self._store, batch)
         if committed.stale is not None:
             return None
@@ -386,5 +386,5 @@ def withdrawal(
         batch.events.append(approval_event("cancelled", ballot, now, by))
     if held is not None and held.approval_id == approval.approval_id and held.state == CallState.PLANNED:
         state = ledger.advance(CallState.PLANNED, LedgerEvent.CANCEL)
-        batch.calls.append(replace(held, state=state, updated_at=now))
+        batch.calls = (*batch.calls, replace(held, state=state, updated_at=now))
     return batch

@@ -1,5 +1,6 @@
 """Asking the model once, or twice where a server loses what it should have streamed."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -8,7 +9,7 @@ from msgspec.structs import replace
 from gerbang import parse
 from gerbang.ports import Model
 from gerbang.runtime.events import Notice
-from gerbang.runtime.reading import Answer, read_answer
+from gerbang.runtime.reading import Answer, AnswerReader
 from gerbang.values.model import ModelRequest, Usage
 
 ASKED_AGAIN: Final = "ASKED_WITHOUT_STREAMING"
@@ -22,18 +23,30 @@ async def ask_model(
     tools: parse.Offered,
     emit: Callable[[Any], None],
 ) -> Answer:
-    """Ask and return the answer. Raises ModelFault.
+    """Ask and return the answer. Raises ModelFault, and closes the stream when cancelled.
 
     Some servers swallow a call when they stream. An answer with tools that streamed neither text nor a call
     is therefore asked for once more, whole: a call in it is taken, else its text is the answer. Normal
     answers cost nothing by that, and a model that writes no prose may say nothing.
     """
-    answer = await read_answer(model, request, dialect, tools, emit)
-    silent = not (answer.content or answer.calls) and answer.finish_reason != "content_filter"
-    if not (silent and request.stream and request.tools and model.writes_prose):
+    reader = AnswerReader(dialect, tools, emit)
+    stream = model.answer(request)
+    try:
+        async for event in stream:
+            reader.feed(event)
+    except BaseException:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            with contextlib.suppress(RuntimeError):  # it is running still: its own task closes it
+                await close()
+        raise
+    answer = reader.finish()
+    if answer.calls or answer.content or answer.finish_reason == "content_filter":
+        return answer
+    if not (request.stream and request.tools and model.writes_prose):
         return answer
     emit(Notice(ASKED_AGAIN, "The model streamed nothing; it was asked once more without streaming."))
-    again = await read_answer(model, replace(request, stream=False), dialect, tools, emit)
+    again = await ask_model(model, replace(request, stream=False), dialect, tools, emit)
     spent = Usage(
         answer.usage.input_tokens + again.usage.input_tokens,
         answer.usage.output_tokens + again.usage.output_tokens,

@@ -43,7 +43,7 @@ class RunResumed(Struct, frozen=True, gc=False):
     at: float
 
 
-class ModelAnswered(Struct, frozen=True, gc=False):
+class ModelAnswered(Said, frozen=True, gc=False):
     """A model answered; its calls are named, its text is only measured. `asked` counts requests for it."""
 
     run_id: str
@@ -56,6 +56,10 @@ class ModelAnswered(Struct, frozen=True, gc=False):
     output_tokens: int
     at: float
     asked: int = 1
+
+    def written(self) -> bytes:
+        """Return the body of the event."""
+        return text_of(self)
 
 
 class CallEvent(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -179,24 +183,22 @@ def step_name(step: StepId) -> str:
     return f"step_{step:03d}" if isinstance(step, int) else step
 
 
-class _Plain(Said, frozen=True, gc=False):
-    """Members that are all there."""
-
-    def written(self) -> bytes:
-        """Return the body of the event."""
-        return text_of(self.facts)
-
-
 class _Committing(Said, frozen=True, gc=False):
     """Members of which one, the commitment to a payload, is still to be made."""
 
+    body: Struct
     member: str
     payload: bytes
     marks: Commitments
 
+    @property
+    def facts(self) -> Struct:
+        """The members that are there."""
+        return self.body
+
     def written(self) -> bytes:
         """Return the body of the event."""
-        return text_of(replace(self.facts, **{self.member: self.marks.of(self.payload)}))
+        return text_of(replace(self.body, **{self.member: self.marks.of(self.payload)}))
 
 
 def text_of(body: Struct) -> bytes:
@@ -204,15 +206,10 @@ def text_of(body: Struct) -> bytes:
     return _ENCODER.encode(body)
 
 
-def later(kind: str, run_id: str, body: Struct) -> NewEvent:
-    """Return the event of a body that can be written at any time: it holds nothing that could change."""
-    return NewEvent(run_id, kind, _Plain(body))
-
-
 def committing(
     kind: str, run_id: str, body: Struct, marks: Commitments, member: str, payload: bytes
 ) -> NewEvent:
-    """Return the event of such a body, `member` of which is to be the commitment to `payload`."""
+    """Return the event of a body, `member` of which is to be the commitment to `payload`."""
     return NewEvent(run_id, kind, _Committing(body, member, payload, marks))
 
 

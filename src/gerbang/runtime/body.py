@@ -5,8 +5,9 @@ swallows its cancellation is left behind.
 """
 
 import asyncio
-from collections.abc import Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextvars import copy_context
+from types import coroutine
 from typing import Any, Final
 
 from gerbang.runtime.deadlines import Deadlines
@@ -24,14 +25,30 @@ class CancelledInside(Exception):
     """The tool raised CancelledError, and nobody had cancelled it."""
 
 
-class Body:
-    """Await it once. It returns what the tool returns, and raises what the tool raises.
+@coroutine
+def driven(
+    body: Coroutine[Any, Any, Any], deadlines: Deadlines, timeout_s: float
+) -> Generator[Any, Any, Any]:
+    """Wait for a tool's coroutine. Returns what the tool returns, and raises what the tool raises.
 
     After the time-out, and when its task is cancelled, the tool gets a CancelledError and a second to clean
     up; then it is closed, and left if it does not even end by that. Raises TimeUp and CancelledInside; a
-    cancellation from outside is always raised, whatever the tool makes of it. Cancellations are told apart
-    as structured code does it, by counting (`asyncio.Task.cancelling`), so that a tool may use
-    `asyncio.timeout` and task groups. A tool that cancels its current task cancels the call.
+    cancellation from outside is always raised, whatever the tool makes of it. A tool that cancels its current
+    task cancels the call.
+    """
+    run = copy_context().run
+    try:
+        waited = run(body.send, None)
+    except StopIteration as done:  # it never had to wait
+        return done.value
+    except asyncio.CancelledError:  # nothing was waited for: nobody outside can have sent it
+        raise CancelledInside from None
+    return (yield from _Waiting(body, run, deadlines).to_its_end(waited, timeout_s))
+
+
+class _Waiting:
+    """A tool that has to wait. Cancellations are told apart as structured code does it, by counting
+    (`asyncio.Task.cancelling`), so that a tool may use `asyncio.timeout` and task groups.
     """
 
     __slots__ = (
@@ -44,34 +61,26 @@ class Body:
         "_leave",
         "_owed",
         "_own",
+        "_run",
         "_task",
-        "_timeout_s",
     )
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], deadlines: Deadlines, timeout_s: float) -> None:
-        self._coroutine = coroutine
+    def __init__(self, body: Coroutine[Any, Any, Any], run: Callable[..., Any], deadlines: Deadlines) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - only a task gets here
+        self._coroutine = body
+        self._run = run
         self._deadlines = deadlines
-        self._timeout_s = timeout_s
-
-    def _begin_waiting(self, task: "asyncio.Task[Any]") -> None:
         self._task = task
         self._before = task.cancelling()
         self._own = self._owed = self._grace = 0
         self._groups: set[int] = set()
         self._expired = self._leave = False
 
-    def __await__(self) -> Generator[Any, Any, Any]:
-        run, send = copy_context().run, self._coroutine.send
-        try:
-            waited = run(send, None)
-        except StopIteration as done:  # it never had to wait
-            return done.value
-        except asyncio.CancelledError:  # nothing was waited for: nobody outside can have sent it
-            raise CancelledInside from None
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - only a task gets here
-        self._begin_waiting(task)
-        alarm = self._deadlines.add(self._timeout_s, self._time_up)
+    def to_its_end(self, waited: Any, timeout_s: float) -> Generator[Any, Any, Any]:
+        """Go on from what the tool waits for."""
+        run, send = self._run, self._coroutine.send
+        alarm = self._deadlines.add(timeout_s, self._time_up)
         try:
             while True:
                 try:
@@ -99,7 +108,7 @@ class Body:
         finally:
             self._deadlines.remove(alarm)
             self._deadlines.remove(self._grace)
-        self._close(run)
+        self._close()
         self._check_end()
         raise TimeUp
 
@@ -154,9 +163,9 @@ class Body:
         if self._expired:
             raise TimeUp from None
 
-    def _close(self, run: Any) -> None:
+    def _close(self) -> None:
         try:
-            run(self._coroutine.close)
+            self._run(self._coroutine.close)
         except BaseException:  # it goes on even now; whatever it says to that is its own
             _STUBBORN.add(self._coroutine)
 

@@ -27,18 +27,15 @@ class Breakers:
     """
 
     def __init__(self) -> None:
-        self._circuits: dict[str, _Circuit] = {}
-
-    @property
-    def troubled(self) -> bool:
-        """True when some upstream has failed of late: successes count only then."""
-        return bool(self._circuits)
+        self.troubled: dict[str, _Circuit] = {}
+        """Not empty when some upstream has failed of late: successes count only then."""
 
     def refused(self, contract: Contract, now: float) -> CallError | None:
-        """Return why the upstream is left alone now, or None. A call that passes must be `noted`."""
-        if not self._circuits:
-            return None
-        circuit = self._circuits.get(upstream_of(contract))
+        """Return why the upstream is left alone now, or None. A call that passes must be `noted`.
+
+        To be asked only when some upstream is `troubled`.
+        """
+        circuit = self.troubled.get(upstream_of(contract))
         if circuit is None or circuit.opened is None:
             return None
         left = circuit.opened + _OPEN_S - now
@@ -55,13 +52,13 @@ class Breakers:
     def noted(self, contract: Contract, error: CallError | None, now: float) -> None:
         """Count the outcome of a call."""
         failed = error is not None and error.error_type in _COUNTED
-        if not failed and not self._circuits:
+        if not failed and not self.troubled:
             return
         name = upstream_of(contract)
         if not failed:
-            self._circuits.pop(name, None)
+            self.troubled.pop(name, None)
             return
-        circuit = self._circuits.setdefault(name, _Circuit())
+        circuit = self.troubled.setdefault(name, _Circuit())
         circuit.failures += 1
         circuit.trying = False
         if circuit.failures >= _FAILURES:

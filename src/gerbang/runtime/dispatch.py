@@ -107,7 +107,8 @@ class Dispatch:
         """
         clock = self._clock
         planned = began = clock.monotonic()
-        open_circuit = self._breakers.refused(ticket.call.contract, began)
+        troubled = self._breakers.troubled
+        open_circuit = self._breakers.refused(ticket.call.contract, began) if troubled else None
         if open_circuit is not None:
             return Stopped(open_circuit)
         if ticket.past != session.memory.history.total:
@@ -117,15 +118,17 @@ class Dispatch:
                 return Stopped(None if refusal is None else refusal.error, asks=refusal is None)
         started = clock.now()
         attempt = grant.attempt if over is None else max(grant.attempt, over.attempt + 1)
-        row, committed = await self._records.dispatched(session, ticket, attempt, started, verdict, over)
-        if not committed.written:
-            return _not_begun(session, committed)
-        began = clock.monotonic()
+        row, refused = await self._records.dispatched(session, ticket, attempt, started, verdict, over)
+        if refused is not None:
+            return _not_begun(session, refused)
+        now = began = clock.monotonic()
         flight = _Flight(row, grant, [] if over is None else [row.attempt])
-        if began >= session.lease_until and not await _still_ours(session):
-            lost = _doubted(ticket, flight, Execution(Outcome("FAILED", error=refusals.taken_over())))
-            return await self._finished(session, ticket, row, lost, started, verdict)
-        if not (self._records.immediate or ticket.call.contract.risk.is_read):
+        if now >= session.lease_until:
+            if not await _still_ours(session):
+                lost = _doubted(ticket, flight, Execution(Outcome("FAILED", error=refusals.taken_over())))
+                return await self._lost(session, ticket, row, lost, started, verdict)
+            now = clock.monotonic()
+        if not (ticket.call.contract.risk.is_read or self._records.immediate):
             # another process may make the call when its time is over, counted from when it was put on record
             began, allowed_s = planned, self._time_for(session, ticket, planned)
             flight.clearance = Clearance(
@@ -134,8 +137,8 @@ class Dispatch:
         flight.until = began + self._time_for(session, ticket, began)
         cancelled: asyncio.CancelledError | None = None
         try:
-            execution = await self._attempt(ticket, flight)
-            if execution.outcome.error is not None or self._breakers.troubled:
+            execution = await self._attempt(ticket, flight, now)
+            if execution.outcome.error is not None or troubled:
                 execution = _doubted(ticket, flight, await self._again(session, ticket, flight, execution))
         except asyncio.CancelledError as caught:  # the outcome is recorded first, then the task ends
             cancelled = caught
@@ -143,7 +146,9 @@ class Dispatch:
                 session.closing = replace(session.closing, state=RunState.CANCELLED)
             execution = _cut_off(session, ticket, flight)
         try:
-            result = await self._finished(session, ticket, flight.row, execution, started, verdict)
+            result = await self._records.finished(session, ticket, flight.row, execution, started, verdict)
+        except TakenOver as over:  # what comes after another process took over resolves what that one left
+            result = await self._resolutions.overtaken(session, ticket, flight.row, execution, over)
         finally:  # though the run be another's by now: what comes back resolves the call
             for late in flight.lates:
                 self._watch(session, ticket, flight.row, late)
@@ -151,7 +156,7 @@ class Dispatch:
             raise cancelled
         return result
 
-    async def _finished(
+    async def _lost(
         self,
         session: RunSession,
         ticket: Ticket,
@@ -160,7 +165,7 @@ class Dispatch:
         started: float,
         verdict: Verdict | None,
     ) -> Result:
-        """Record the outcome; one that comes after another process took over resolves what that one left."""
+        """Record the end of a call that was never sent: another process drives the run."""
         try:
             return await self._records.finished(session, ticket, row, execution, started, verdict)
         except TakenOver as over:
@@ -174,12 +179,13 @@ class Dispatch:
         """Return what the tool itself says that the call would do."""
         return await self._executor.preview(call)
 
-    async def _attempt(self, ticket: Ticket, flight: _Flight) -> Execution:
-        """Make the newest attempt."""
+    async def _attempt(self, ticket: Ticket, flight: _Flight, now: float) -> Execution:
+        """Make the newest attempt. `now` is a monotonic time."""
         flight.flying = True
-        left = max(0.0, flight.until - self._clock.monotonic())
-        run, late = self._executor.run, flight.lates.append
-        flight.ended = execution = await run(flight.grant, ticket.entry, left, late, flight.clearance)
+        left = flight.until - now
+        flight.ended = execution = await self._executor.run(
+            flight.grant, ticket.entry, left if left > 0 else 0.0, flight.lates.append, flight.clearance
+        )
         flight.flying = False
         return execution
 
@@ -218,7 +224,7 @@ class Dispatch:
                 clock.monotonic() >= session.lease_until and not await _still_ours(session)
             ):
                 return execution
-            execution = await self._attempt(ticket, flight)
+            execution = await self._attempt(ticket, flight, clock.monotonic())
 
     def _watch(self, session: RunSession, ticket: Ticket, row: CallRow, late: "asyncio.Future[Any]") -> None:
         """Resolve the UNCERTAIN call when its work comes back after all."""
@@ -249,9 +255,10 @@ class Dispatch:
         """Return the seconds that the call may take: its own time-out, or a little more than the run has
         left: it is the run's deadline then that ends the call, and not what looks like a slow tool.
         """
-        timeout = ticket.call.contract.timeout_s
-        left = session.budget.remaining(now)
-        return timeout if left is None else min(timeout, max(0.0, left) + _AFTER_S)
+        timeout, deadline = ticket.call.contract.timeout_s, session.budget.deadline
+        if deadline is None or now + timeout <= deadline:
+            return timeout
+        return min(timeout, max(0.0, deadline - now) + _AFTER_S)
 
 
 def _not_begun(session: RunSession, committed: Committed) -> Stopped:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
 from gerbang import parse
@@ -46,7 +45,7 @@ from gerbang.runtime.resuming import Progress, is_over
 from gerbang.runtime.run_record import RunRecord
 from gerbang.runtime.run_settings import RunSettings
 from gerbang.runtime.session import RunSession
-from gerbang.runtime.telling import told
+from gerbang.runtime.telling import answer_message, told, tool_message
 from gerbang.runtime.tokens import over_tokens, spend_tokens
 from gerbang.runtime.withdrawing import withdraw_open
 from gerbang.runtime.writing import CalledOff, TakenOver
@@ -55,7 +54,6 @@ from gerbang.values.canonical import copied
 from gerbang.values.model import ModelRequest
 from gerbang.values.record import OPEN_STATES, CallRow, RunState
 
-_ENCODER = msgspec.json.Encoder()
 _RESERVE_TOKENS = 1_024
 TOO_LONG: Final = "The conversation is larger than the model's context window."
 _NOTHING = parse.Offered(None)
@@ -144,16 +142,19 @@ class RunDriver:
         state, command = advance(state, first)
         session, stopping = self._session, self._leases.stopping
         try:
-            async with asyncio.timeout(self._settings.deadline_s) as limit:
+            async with asyncio.timeout(None) as limit:
                 session.out_of_time = limit.expired
-                stopping.drive(session, partial(_end_now, limit))
-                while type(command) is not Finish:
-                    if type(command) is AskModel:
-                        state, command = advance(state, await self._ask(command, state))
-                    else:
-                        state, command = advance(state, await self._call(state))
-                    if session.stopping and type(command) is not Finish:
-                        raise CalledOff
+                stopping.drive(session, partial(_end_now, limit), self._settings.deadline_s)
+                try:
+                    while type(command) is not Finish:
+                        if type(command) is AskModel:
+                            state, command = advance(state, await self._ask(command, state))
+                        else:
+                            state, command = advance(state, await self._call(state))
+                        if session.stopping and type(command) is not Finish:
+                            raise CalledOff
+                finally:
+                    stopping.leave(session)
         except (TimeoutError, CalledOff):
             ending = RunState.CANCELLED if session.stopping else RunState.BUDGET
             state, command = advance(state, Stopped(ending))
@@ -164,8 +165,6 @@ class RunDriver:
             assert isinstance(command, Finish)  # noqa: S101 - Stopped always finishes
             await asyncio.shield(self._finish(command.state, state))
             raise
-        finally:
-            stopping.leave(session)
         assert isinstance(command, Finish)  # noqa: S101 - the loop ends with it
         return await self._finish(command.state, state)
 
@@ -189,25 +188,22 @@ class RunDriver:
         if session.carry is not None and not self._store.immediate:
             # a run that dies in the model call can be seen, and gone on with
             await self._record.write(session.batch())
-        before = self._transcript.shortened
-        fits = self._transcript.fit(keep_last=max(1, len(self._last)))
-        if self._transcript.shortened != before:
-            session.emit(Notice("CONTEXT_SHORTENED", "Older tool results were shortened to fit the context."))
-        if not fits:
+        transcript = self._transcript
+        if transcript.size > transcript.limit and not self._made_fit():
             self._detail = TOO_LONG
             return ModelFailed()
         sampling = settings.sampling
         choice, specs = chosen(sampling, self._specs, first=state.answers == 0)
         offers = command.tools and choice != "none"
         request = ModelRequest(
-            messages=self._transcript.messages,
-            tools=specs if offers and not settings.text_protocol else (),
-            tool_choice=choice,
-            stream=settings.stream,
-            temperature=settings.temperature if sampling.temperature is None else sampling.temperature,
-            max_tokens=sampling.max_tokens,
-            timeout_s=settings.model_timeout_s,
-            sampling=sampling,
+            transcript.messages,
+            specs if offers and not settings.text_protocol else (),
+            choice,
+            settings.stream,
+            settings.temperature if sampling.temperature is None else sampling.temperature,
+            sampling.max_tokens,
+            settings.model_timeout_s,
+            sampling,
         )
         try:
             tools = self._offered if offers else _NOTHING
@@ -218,7 +214,9 @@ class RunDriver:
         except Exception as error:  # a foreign adapter may raise anything; its text may hold a secret
             self._detail = f"The model adapter failed inside ({type(error).__name__[:80]})."
             return ModelFailed()
-        await self._spend(answer)
+        spent = self._counted(answer)
+        if session.token_limits:
+            await spend_tokens(self._store, session, spent)
         if not sampling.parallel_calls:
             answer = one_at_a_time(answer)
         if not answer.calls and answer.finish_reason in CUT_OFF:
@@ -226,38 +224,51 @@ class RunDriver:
             if answer.finish_reason == "disconnected":  # half an answer is no answer, and is not lost
                 self._broken_off = answer.content
                 return ModelFailed()
-        if insists(answer, "" if self._answer is None else self._answer.raw):
+        if answer.raw and insists(answer, "" if self._answer is None else self._answer.raw):
             answer = replace(answer, calls=())
         self._answer = answer
         self._content = answer.content
-        await self._commit_answer(answer, state.answers + 1)
+        self._take(answer, state.answers + 1)
+        if len(self._proposals) > 1:  # a single call takes the answer along in its own commit
+            await self._record.write(session.batch())
+        if session.watched:
+            self._show_calls()
         silent = not (answer.calls or self._ran or answer.content.strip())
         return Answered(len(answer.calls), denied=silent and refused_for_good(self._last))
 
-    async def _spend(self, answer: Answer) -> None:
-        """Count the tokens of an answer."""
-        usage, session = answer.usage, self._session
+    def _made_fit(self) -> bool:
+        """Shorten the conversation, and tell whether it fits into the model's window by now."""
+        before = self._transcript.shortened
+        fits = self._transcript.fit(keep_last=max(1, len(self._last)))
+        if self._transcript.shortened != before:
+            note = "Older tool results were shortened to fit the context."
+            self._session.emit(Notice("CONTEXT_SHORTENED", note))
+        return fits
+
+    def _counted(self, answer: Answer) -> int:
+        """Count the tokens of an answer, and return how many they are."""
+        usage = answer.usage
         self._usage[0] += usage.input_tokens
         self._usage[1] += usage.output_tokens
         spent = usage.input_tokens + usage.output_tokens
-        if session.token_limits:
-            await spend_tokens(self._store, session, spent)
-        session.budget.tokens += spent
+        self._session.budget.tokens += spent
+        return spent
 
-    async def _commit_answer(self, answer: Answer, step: int) -> None:
-        """Make the answer durable before anything of it is dispatched."""
+    def _take(self, answer: Answer, step: int) -> None:
+        """Have the answer written before anything of it is dispatched."""
         session = self._session
         self._asked = step
-        self._proposals = [self._proposal(asked, step, index) for index, asked in enumerate(answer.calls)]
+        self._proposals = []
+        for asked in answer.calls:
+            self._proposals.append(self._proposal(asked, step, len(self._proposals)))
         session.ended.clear()
-        self._transcript.append(self._assistant(answer))
-        self._record.answered(
-            answer, step, self._transcript.messages, self._proposals, self._settings.text_protocol
-        )
-        if len(self._proposals) > 1:  # a single call takes the answer along in its own commit
-            await self._record.write(session.batch())
-        for proposal in self._proposals if session.watched else ():
-            session.emit(ToolCalled(step, proposal.call_id, proposal.name, copied(proposal.arguments)))
+        protocol = self._settings.text_protocol
+        self._transcript.append(answer_message(answer, self._proposals, session.texts, text=protocol))
+        self._record.answered(answer, step, self._transcript.messages, self._proposals, protocol)
+
+    def _show_calls(self) -> None:
+        for one in self._proposals:
+            self._session.emit(ToolCalled(self._asked, one.call_id, one.name, copied(one.arguments)))
 
     def _proposal(self, asked: Asked, step: int, index: int) -> Proposal:
         call_id = asked.id
@@ -276,21 +287,6 @@ class RunDriver:
             asked.repaired,
         )
 
-    def _assistant(self, answer: Answer) -> Message:
-        if not answer.calls:
-            return Message("assistant", answer.content)
-        if self._settings.text_protocol:
-            calling = self._session.texts.calling
-            if calling:
-                names = ", ".join(proposal.name for proposal in self._proposals)
-                return Message("assistant", calling.format(name=names))
-            return Message("assistant", answer.raw)
-        calls = [
-            ToolCall(proposal.call_id, proposal.name or "unreadable", _arguments(asked))
-            for proposal, asked in zip(self._proposals, answer.calls, strict=True)
-        ]
-        return Message("assistant", answer.content, tuple(calls))
-
     async def _call(self, state: LoopState) -> CallsDone:
         session = self._session
         results = await run_batch(
@@ -307,11 +303,12 @@ class RunDriver:
         self._proposals = []
         self._say(results, state.answers)
         self._handed = [is_handed(result, session.catalogue) for result in results] if self._clients else []
-        pending = len([result for result in results if result.status == "pending"])
-        stopped = killed(results) and await self._all_stopped()
+        states = [result.status for result in results]
+        pending = states.count("pending")
+        stopped = "error" in states and killed(results) and await self._all_stopped()
         if stopped and not pending:
             self._detail = KILLED
-        return CallsDone(pending, sum(self._handed), stopped)
+        return CallsDone(pending, self._handed.count(True), stopped)
 
     async def _all_stopped(self) -> bool:
         """Tell whether a switch is on, in whatever process it was turned, that stops all of the run."""
@@ -322,8 +319,14 @@ class RunDriver:
 
     def _say(self, results: Sequence[Result], step: int) -> None:
         """Put the results into the conversation, in the order of the calls."""
-        for message in told([_kept(one) for one in results], self._settings, step, self._session.lang):
-            self._transcript.append(message, result=self._settings.text_protocol)
+        append = self._transcript.append
+        if self._settings.text_protocol:
+            kept = [KeptResult(one.call_id, one.tool, one.for_model) for one in results]
+            for message in told(kept, self._settings, step, self._session.lang):
+                append(message, result=True)
+        else:
+            for one in results:
+                append(tool_message(one.call_id, one.tool, one.for_model))
 
     async def _finish(self, run_state: RunState, state: LoopState) -> RunResult:
         session = self._session
@@ -382,19 +385,8 @@ def _end_now(limit: asyncio.Timeout) -> None:
         limit.reschedule(asyncio.get_running_loop().time())
 
 
-def _kept(result: Result) -> KeptResult:
-    return KeptResult(result.call_id, result.tool, result.for_model)
-
-
 def _tell(session: RunSession) -> Finished:
     def finished(proposal: Proposal, result: Result) -> None:
         session.emit(ToolFinished(proposal.call_id, result.tool, result))
 
     return finished
-
-
-def _arguments(asked: Asked) -> str:
-    """Return JSON text that any server accepts in a history: what could not be read becomes `{}`."""
-    if asked.arguments is None:
-        return "{}"
-    return asked.text or _ENCODER.encode(asked.arguments).decode()

@@ -20,7 +20,7 @@ from gerbang.contract.client_tools import is_clients
 from gerbang.errors import NotSent, ToolError
 from gerbang.limits import MAX_CODE_TEXT, MAX_TOOL_WORDS
 from gerbang.ports import Tool
-from gerbang.runtime.body import Body, CancelledInside, TimeUp
+from gerbang.runtime.body import CancelledInside, TimeUp, driven
 from gerbang.runtime.clearance import Clearance
 from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.handing import HANDING
@@ -90,7 +90,7 @@ class Executor:
             return await self._in_thread(tool, call, context, entry, timeout_s, on_late)
         try:
             coroutine = tool.invoke(_own(call.arguments), context)
-            returned = await Body(coroutine, self._deadlines, timeout_s)
+            returned = await driven(coroutine, self._deadlines, timeout_s)
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise
         except TimeUp:
@@ -158,7 +158,7 @@ class Executor:
             return None
         arguments = copied(call.arguments)
         try:
-            said = await Body(self._said(function, arguments), self._deadlines, _PREVIEW_S)
+            said = await driven(self._said(function, arguments), self._deadlines, _PREVIEW_S)
             output = read_output(said)
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise
@@ -237,7 +237,7 @@ def _returned(value: Any, entry: Entry, read: bool) -> Execution:
     output = read_output(value)
     if isinstance(output, str):
         return Execution(Outcome("FAILED" if read else "SUCCEEDED", error=output_error(output, not read)))
-    fields = output_findings(entry, output.value)
+    fields = None if entry.returns is None else output_findings(entry, output.value)
     if fields:
         error_value = output_error(f"The result of {entry.contract.name} breaks its own contract.", not read)
         return Execution(Outcome("FAILED" if read else "SUCCEEDED", error=error_value), output)

@@ -4,7 +4,8 @@ Every proposal ends in exactly one terminal record and one Result, whatever fail
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -140,7 +141,7 @@ class Gate:
     async def _only(self, session: RunSession, ticket: Ticket, waiting: Waiting | None) -> Result:
         """Take a call on when nothing else in this process works on its key any more."""
         key = ticket.key
-        while key in self._in_flight:
+        while key in self._in_flight.busy:
             await self._in_flight.join(key)
             row = await self._store.call(key)
             asked = row is not None and row.state == CallState.PLANNED and self._in_flight.asks(key)
@@ -185,13 +186,15 @@ class Gate:
         text = await self._looking.preview(ticket)
         return await self._resolutions.previewed(session, ticket, text)
 
-    async def _first(self, session: RunSession, ticket: Ticket, waiting: Waiting | None = None) -> Result:
+    def _first(
+        self, session: RunSession, ticket: Ticket, waiting: Waiting | None = None
+    ) -> Coroutine[Any, Any, Result]:
         """Take a call on whose key nothing else in this process works."""
         if ticket.decision.decision == "ask":
-            return await self._ask(session, ticket, waiting)
+            return self._ask(session, ticket, waiting)
         context = self.context(session, ticket)
         grant = authorise(ticket.call, ticket.decision, context, approved_binding=None, binding=None)
-        return await self._dispatch(session, ticket, grant)
+        return self._dispatch(session, ticket, grant)
 
     def restored(self, session: RunSession, proposal: Proposal, row: CallRow) -> Result:
         """Return the result of a call that is over, from its row. Runs and records nothing."""
@@ -388,10 +391,10 @@ class Gate:
         """Return what the tool may ask of the runtime."""
         proposal = ticket.call.proposal
         return CallContext(
-            principal=session.principal,
-            run_id=session.run_id,
-            step_id=proposal.step_id,
-            call_id=proposal.call_id,
-            idempotency_key=ticket.key,
-            purpose=session.purpose,
+            session.principal,
+            session.run_id,
+            proposal.step_id,
+            proposal.call_id,
+            ticket.key,
+            session.purpose,
         )

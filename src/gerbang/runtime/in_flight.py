@@ -17,7 +17,7 @@ _PATIENCE_S: Final = 1.0
 
 class InFlight:
     """Which keys are being worked on, and who waits for that. One instance for a gate. `owners` are the tasks
-    of this gate that do, by key.
+    of this gate that do, by key; `busy` has the keys.
 
     A store in memory is this process's alone, and nothing in it tells a call that another gate is at work on
     from one that was cut off: the gates of such a store know of each other here.
@@ -26,19 +26,19 @@ class InFlight:
     def __init__(self, store: Store) -> None:
         self.owners: dict[str, asyncio.Task[Any] | None] = {}
         fresh: tuple[_Busy, set[str]] = ({}, set())
-        self._busy, self._asking = _SHARED.setdefault(store, fresh) if store.immediate else fresh
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._busy
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.busy, self._asking = _SHARED.setdefault(store, fresh) if store.immediate else fresh
 
     def begin(self, key: str) -> None:
         """The running task works on the key from now on."""
-        self.owners[key] = asyncio.current_task()
-        self._busy[key] = []
+        if self._loop is None:  # a gate has one; to ask for it is a system call in older Pythons
+            self._loop = asyncio.get_running_loop()
+        self.owners[key] = asyncio.current_task(self._loop)
+        self.busy[key] = []
 
     def is_others(self, key: str) -> bool:
         """Tell whether another task than the running one works on the key."""
-        return key in self._busy and self.owners.get(key) is not asyncio.current_task()
+        return key in self.busy and self.owners.get(key) is not asyncio.current_task()
 
     def asks(self, key: str) -> bool:
         """Tell whether whoever works on the key waits for a person."""
@@ -61,7 +61,7 @@ class InFlight:
 
     def _let_go(self, key: str) -> None:
         self._asking.add(key)
-        for waiter in self._busy.get(key, ()):
+        for waiter in self.busy.get(key, ()):
             if not waiter.done():
                 waiter.set_result(None)
 
@@ -69,7 +69,7 @@ class InFlight:
         """Nobody works on the key any more: whoever waited for that goes on."""
         del self.owners[key]
         self._asking.discard(key)
-        for waiter in self._busy.pop(key):
+        for waiter in self.busy.pop(key):
             if not waiter.done():
                 waiter.set_result(None)
 
@@ -79,7 +79,7 @@ class InFlight:
             await asyncio.sleep(0)
         else:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._busy[key].append(waiter)
+            self.busy[key].append(waiter)
             await waiter
 
     async def finish(self, seconds: float) -> None:

@@ -6,13 +6,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang.audit.chain import PENDING, detailed
-from gerbang.audit.commitments import Commitments
 from gerbang.ledger.machine import LedgerEvent, advance
 from gerbang.policy.basis import facts_text, kept
 from gerbang.policy.input import PolicyInput
 from gerbang.runtime.bodies import decided, is_masked, shown_input, shown_text, step_name, text_of
 from gerbang.runtime.plan import draws
-from gerbang.runtime.session import RunSession
+from gerbang.runtime.session import Actor, RunSession
+from gerbang.values import Contract, Decision
 from gerbang.values.event import NewEvent, Said
 from gerbang.values.record import Batch, CallRow, CallState
 
@@ -67,17 +67,69 @@ class CallDispatched(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class _Intended(Said, frozen=True, gc=False):
-    """The event with the commitment to the arguments, and what is shown of them, still to be made."""
+    """The event of a call of `row`; its members are put together, and committed to, when it is written.
 
-    canonical: bytes
-    marks: Commitments
+    `masked` are the arguments as they may be shown, empty when none of them is sensitive.
+    """
+
+    actor: Actor
+    row: CallRow
+    contract: Contract
+    decision: Decision
+    coerced: tuple[str, ...]
+    repaired: bool
+    person: bool
+    approver: str | None
+    tainted: bool
+    masked: str
+
+    @property
+    def facts(self) -> CallDispatched:
+        """The members that are there."""
+        actor, row, contract, decision = self.actor, self.row, self.contract, self.decision
+        return CallDispatched(
+            row.run_id,
+            row.step_id,
+            actor.agent,
+            contract.name,
+            row.call_id,
+            contract.risk,
+            contract.digest,
+            "",
+            len(row.arguments),
+            self.coerced,
+            self.repaired,
+            decided(decision, self.person),
+            decision.reasons,
+            decision.rule,
+            decision.policy_version,
+            row.approval_id,
+            self.approver,
+            row.attempt,
+            row.state,
+            row.updated_at,
+            row.updated_at + contract.timeout_s,
+            actor.process,
+            actor.roles,
+            actor.scopes,
+            actor.user,
+            actor.team,
+            actor.delegated_by,
+            self.tainted,
+            "",
+            PENDING,
+            self.masked,
+        )
 
     def written(self) -> bytes:
         """Return the body of the event."""
-        facts: CallDispatched = self.facts
-        shown = facts.input_redacted or shown_text(self.canonical)
-        marks = self.marks
-        whole = replace(facts, input_hash=marks.of(self.canonical), salt_id=marks.name, input_redacted=shown)
+        return self.having(self.facts)
+
+    def having(self, facts: CallDispatched) -> bytes:
+        """Return the body of the event with these members."""
+        arguments, marks = self.row.arguments, self.actor.marks
+        shown = facts.input_redacted or shown_text(arguments)
+        whole = replace(facts, input_hash=marks.of(arguments), salt_id=marks.name, input_redacted=shown)
         return detailed(text_of(whole), marks)
 
 
@@ -85,45 +137,23 @@ def intent(
     kind: str, session: RunSession, ticket: "Ticket", row: CallRow, verdict: "Verdict | None"
 ) -> NewEvent:
     """Return the event of that kind."""
-    call, decision, who, memory = ticket.call, ticket.decision, session.principal, session.memory
-    contract, found = call.contract, ticket.found
-    facts = CallDispatched(
-        session.run_id,
-        row.step_id,
-        who.agent,
-        contract.name,
-        row.call_id,
-        contract.risk,
-        contract.digest,
-        "",
-        len(call.canonical),
+    call, decision, found = ticket.call, ticket.decision, ticket.found
+    said = _Intended(
+        session.actor or session.acting(),
+        row,
+        call.contract,
+        decision,
         call.coerced,
         call.proposal.repaired,
-        decided(decision, verdict is not None or decision.decision == "ask"),  # else it would not be sent
-        decision.reasons,
-        decision.rule,
-        decision.policy_version,
-        row.approval_id,
+        verdict is not None or decision.decision == "ask",  # else it would not be sent
         None if verdict is None else verdict.by,
-        row.attempt,
-        row.state,
-        row.updated_at,
-        row.updated_at + contract.timeout_s,
-        memory.name,
-        session.roles,
-        session.scopes,
-        who.user,
-        who.team,
-        who.delegated_by,
-        memory.tainted,
-        "",
-        PENDING,
+        session.memory.tainted,
         shown_input(call) if is_masked(call) else "",
     )
-    if found is not None:
-        facts = replace(facts, facts=found.facts, reads=tuple(found.records))
-    said = _Intended(facts, call.canonical, memory.marks)
-    return NewEvent(session.run_id, kind, said if found is None else said.written())  # facts may be anything
+    if found is None:
+        return NewEvent(session.run_id, kind, said)
+    whole = replace(said.facts, facts=found.facts, reads=tuple(found.records))
+    return NewEvent(session.run_id, kind, said.having(whole))  # at once: facts may be anything
 
 
 def intent_batch(
@@ -137,13 +167,13 @@ def intent_batch(
     """Return what is committed before the call of `row` runs. `over` is a row whose place it takes."""
     batch = session.batch()
     if over is None:
-        batch.claims.append(row)
+        batch.claims = (*batch.claims, row)
         batch.knows = session.memory.knows
     else:
-        batch.calls.append(row)
+        batch.calls = (*batch.calls, row)
     if verdict is not None:
         verdict.use(batch, at)
-    batch.stops = (*ticket.plan.stops, session.stop, session.switch)
+    batch.stops = ticket.plan.stops + session.stops
     batch.lease = session.lease
     if ticket.plan.limits or ticket.plan.rate is not None:
         batch.takes, batch.spends = draws(ticket.plan, session.principal, session.run_id)

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from gerbang.contract.client_tools import ClientTool
 from gerbang.values import CallError
+from gerbang.values.event import Said
 from gerbang.values.message import Message, ToolCall
 
 OPENING: Final = 0
@@ -27,13 +28,17 @@ class KeptCall(Struct, frozen=True, gc=False, omit_defaults=True):
     repaired: bool = False
 
 
-class Opening(Struct, frozen=True, gc=False, omit_defaults=True):
+class Opening(Said, frozen=True, gc=False, omit_defaults=True):
     """What a run began with."""
 
     messages: list[Message]
     purpose: str | None = None
     intent: str | None = None
     client_tools: tuple[ClientTool, ...] = ()
+
+    def written(self) -> bytes:
+        """Return the JSON that is kept."""
+        return encoded(self)
 
 
 class KeptResult(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -51,7 +56,7 @@ class KeptEnd(Struct, frozen=True, gc=False):
     results: tuple[KeptResult, ...]
 
 
-class KeptAnswer(Struct, frozen=True, gc=False, omit_defaults=True):
+class KeptAnswer(Said, frozen=True, gc=False, omit_defaults=True):
     """One answer: the fields of its message, what was said since the former one, and its calls.
 
     `calls` is None when the calls are those of the message.
@@ -68,6 +73,10 @@ class KeptAnswer(Struct, frozen=True, gc=False, omit_defaults=True):
     def message(self) -> Message:
         """The assistant's message."""
         return Message("assistant", self.content, self.tool_calls)
+
+    def written(self) -> bytes:
+        """Return the JSON that is kept."""
+        return encoded(self)
 
 
 def encoded(what: Opening | KeptAnswer | KeptEnd) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gerbang.contract.semantic import ReadAsked
-from gerbang.runtime.body import Body
+from gerbang.runtime.body import driven
 from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.threads import SyncPool, TooManyLate
 from gerbang.values import Principal
@@ -81,7 +81,7 @@ class Lookups:
         if function is None:
             raise Unknown(name)
         try:  # driven as a tool is: what swallows its cancellation is left behind
-            answer = await Body(self._answer(function, subject, principal), self._deadlines, seconds)
+            answer = await driven(self._answer(function, subject, principal), self._deadlines, seconds)
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise
         except BaseException:  # somebody else's code may raise anything; its text may hold a secret

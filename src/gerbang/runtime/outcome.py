@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gerbang.audit.commitments import Commitments
 from gerbang.runtime.bodies import text_of
-from gerbang.runtime.session import RunSession
-from gerbang.values import Outcome, Taint
+from gerbang.runtime.session import Actor, RunSession
+from gerbang.values import CallError, Contract, Outcome, Taint
 from gerbang.values.event import NewEvent, Said
 from gerbang.values.record import CallRow
 
@@ -43,15 +42,50 @@ class CallFinished(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class _Ended(Said, frozen=True, gc=False):
-    """The event with the commitment to the result still to be made; None: there is no result."""
+    """The event of a call that ended as `row` tells; its members are put together when it is written.
 
-    result: bytes | None
-    marks: Commitments
+    `output`: there is a result to commit to.
+    """
+
+    actor: Actor
+    row: CallRow
+    contract: Contract
+    started: float
+    error: CallError | None
+    taint: Taint | None
+    output: bool
+
+    @property
+    def facts(self) -> CallFinished:
+        """The members that are there."""
+        row, contract, error, taint = self.row, self.contract, self.error, self.taint
+        return CallFinished(
+            row.run_id,
+            row.step_id,
+            self.actor.agent,
+            contract.name,
+            row.call_id,
+            contract.risk,
+            row.approval_id,
+            row.attempt,
+            row.state,
+            "success" if error is None else "error",
+            "" if error is None else error.error_code,
+            "" if error is None else error.effect,
+            self.started,
+            row.updated_at,
+            round((row.updated_at - self.started) * 1000, 3),
+            "",
+            len(row.result),
+            contract.cost_units,
+            "" if taint is None else taint.trust_level,
+            taint is not None and taint.may_contain_instructions,
+        )
 
     def written(self) -> bytes:
         """Return the body of the event."""
-        marks = self.marks
-        output = "" if self.result is None else marks.of(self.result)
+        marks = self.actor.marks
+        output = marks.of(self.row.result) if self.output else ""
         return text_of(replace(self.facts, output_hash=output, salt_id=marks.name))
 
 
@@ -66,28 +100,6 @@ def ended(
     has_output: bool,
 ) -> NewEvent:
     """Return the event of a call that has ended as its row `done` tells."""
-    contract, error = ticket.call.contract, outcome.error
-    facts = CallFinished(
-        session.run_id,
-        done.step_id,
-        session.principal.agent,
-        contract.name,
-        done.call_id,
-        contract.risk,
-        done.approval_id,
-        done.attempt,
-        done.state,
-        "success" if error is None else "error",
-        "" if error is None else error.error_code,
-        "" if error is None else error.effect,
-        started,
-        done.updated_at,
-        round((done.updated_at - started) * 1000, 3),
-        "",
-        len(done.result),
-        contract.cost_units,
-        "" if taint is None else taint.trust_level,
-        taint is not None and taint.may_contain_instructions,
-    )
-    said = _Ended(facts, done.result if has_output else None, session.memory.marks)
+    actor = session.actor or session.acting()
+    said = _Ended(actor, done, ticket.call.contract, started, outcome.error, taint, has_output)
     return NewEvent(session.run_id, "call.finished", said)

@@ -90,6 +90,9 @@ class Plans:
 
     def of(self, contract: Contract) -> Plan:
         """Return the contract's plan."""
+        plan = self._made.get(contract.digest)
+        if plan is not None and plan.contract is contract:
+            return plan
         made = self._clients if is_clients(contract) else self._made
         plan = made.get(contract.digest)
         if plan is None or plan.contract is not contract:

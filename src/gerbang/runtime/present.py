@@ -74,9 +74,14 @@ def _bounded(message: str, limit: int, texts: Texts) -> str:
     return message if len(body) <= limit else head + dash + body[:limit] + texts.cut.format(total=len(body))
 
 
-def show_result(output: Output, contract: Contract, taint: Taint, profile: Profile, texts: Texts) -> str:
-    """Return a result as the model sees it, cut to the smaller of the contract's and profile's caps."""
-    text, as_json = output.plain, not isinstance(output.value, str)
+def show_result(
+    output: Output, text: str, contract: Contract, taint: Taint, profile: Profile, texts: Texts
+) -> str:
+    """Return a result as the model sees it, cut to the smaller of the contract's and profile's caps.
+
+    `text` is `output.plain`.
+    """
+    as_json = not isinstance(output.value, str)
     limit = min(contract.result_max_chars, profile.result_max_chars)
     # a cut may fall inside a credential: what is cut off is masked first, with a margin
     shown = _fenced(redact(text[: limit + 8_000]), profile, as_json=as_json)

@@ -12,8 +12,12 @@ _PROC = Path("/proc")
 
 
 @lru_cache(maxsize=1)
-def _here(pid: int) -> str:
-    """Return `MACHINE.PID.START`; MACHINE is a digest of the boot and of the namespace that pids count in."""
+def process_name() -> str:
+    """Return this process's name, `MACHINE.PID.START`; a child made by fork has its own.
+
+    MACHINE is a digest of the boot and of the namespace that pids count in.
+    """
+    pid = os.getpid()
     try:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text("ascii").strip()
         space = os.readlink(_PROC / "self/ns/pid")
@@ -23,9 +27,8 @@ def _here(pid: int) -> str:
     return f"{machine}.{pid}.{_start(pid) or 0}"
 
 
-def process_name() -> str:
-    """Return this process's name; a child made by fork has its own."""
-    return _here(os.getpid())
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=process_name.cache_clear)
 
 
 def is_gone(name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from gerbang.ports import ApprovalAnswer, ApprovalRequest, ApproverLike
 from gerbang.runtime import refusals
 from gerbang.runtime.ballot import Ballot
-from gerbang.runtime.body import Body, TimeUp
+from gerbang.runtime.body import TimeUp, driven
 from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.outbox import Outbox
 from gerbang.runtime.requests import is_answer, shown_arguments
@@ -68,7 +68,7 @@ class Questions:
         if self._outbox is not None:
             await self._outbox.put(request)
         try:  # driven as a tool is: what swallows its cancellation is left behind
-            said = await Body(self._said(request), self._deadlines, max(0.0, seconds))
+            said = await driven(self._said(request), self._deadlines, max(0.0, seconds))
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise
         except TimeUp:

@@ -3,7 +3,6 @@
 Text goes through the parser's reader, which holds back only what may still turn out to be markup.
 """
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,6 @@ from msgspec import Struct
 from gerbang import parse
 from gerbang.errors import ModelProtocol
 from gerbang.limits import MAX_ANSWER_CHARS, MAX_CALLS_PER_ANSWER
-from gerbang.ports import Model
 from gerbang.runtime import refusals
 from gerbang.runtime.events import AnswerDelta, ReasoningSeen, ToolOpened
 from gerbang.values import CallError
@@ -21,7 +19,6 @@ from gerbang.values.model import (
     FinishReason,
     ModelCall,
     ModelDone,
-    ModelRequest,
     ReasoningDelta,
     TextDelta,
     Usage,
@@ -31,6 +28,7 @@ from gerbang.values.text import clean_text
 _CUT = ("length", "disconnected")
 _ENOUGH = 4 * MAX_CALLS_PER_ANSWER  # of calls of either kind: what comes after them is not read any more
 _PIECE = 4_096  # characters read between two looks at the count
+_UNKNOWN = Usage()
 _LEFT_VISIBLE = "CALL_NOT_STARTED"  # a mark in prose: the text stays in sight, and is no call to answer
 _BLOCKS = "tool_use"  # the dialect in which a whole block is meant as a call, whatever stands in it
 
@@ -67,6 +65,23 @@ class Answer(Struct, frozen=True, gc=False):
 class AnswerReader:
     """Collects one answer. `emit` receives the text for the user as it becomes certain."""
 
+    __slots__ = (
+        "_content",
+        "_dialect",
+        "_emit",
+        "_loose",
+        "_overflow",
+        "_raw",
+        "_reader",
+        "_reason",
+        "_router",
+        "_size",
+        "_structured",
+        "_text_calls",
+        "_tools",
+        "_usage",
+    )
+
     def __init__(self, dialect: str, tools: parse.Offered, emit: Callable[[Any], None]) -> None:
         self._dialect = dialect
         self._tools = tools
@@ -78,7 +93,7 @@ class AnswerReader:
         self._text_calls: list[Asked] = []
         self._structured: list[ModelCall] = []
         self._reason: FinishReason = "disconnected"
-        self._usage = Usage()
+        self._usage = _UNKNOWN
         self._overflow = False
         self._loose: dict[str, parse.ParseFault] = {}  # by the mark
         # a router's answer is one decision: what its text is can be told at the end only
@@ -146,6 +161,9 @@ class AnswerReader:
     def finish(self) -> Answer:
         """Return the answer; what was cut off is a fault, never a call."""
         cut = self._overflow or self._reason in _CUT
+        if self._reader is None and not (cut or self._router):  # most answers that call say nothing else
+            asked = _bounded([self._read(call) for call in self._structured])
+            return Answer("", "", tuple(asked), self._reason, self._usage, bool(asked))
         if self._reader is not None:
             self._take(self._reader.finish(truncated=cut))
         if self._router:
@@ -193,28 +211,6 @@ class AnswerReader:
         if fault is not None:
             return Asked(_id(call.id), clean_text(call.name), None, refusals.unreadable(*fault))
         return Asked(_id(call.id), clean_text(call.name), arguments, text=call.arguments)
-
-
-async def read_answer(
-    model: Model,
-    request: ModelRequest,
-    dialect: str,
-    tools: parse.Offered,
-    emit: Callable[[Any], None],
-) -> Answer:
-    """Ask the model and return its answer. Raises ModelFault, and closes the stream when cancelled."""
-    reader = AnswerReader(dialect, tools, emit)
-    stream = model.answer(request)
-    try:
-        async for event in stream:
-            reader.feed(event)
-    except BaseException:
-        close = getattr(stream, "aclose", None)
-        if close is not None:
-            with contextlib.suppress(RuntimeError):  # it is running still: its own task closes it
-                await close()
-        raise
-    return reader.finish()
 
 
 def insists(answer: Answer, before: str) -> bool:

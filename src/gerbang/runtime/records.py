@@ -78,9 +78,9 @@ class Records:
         at: float,
         verdict: "Verdict | None",
         over: CallRow | None = None,
-    ) -> tuple[CallRow, Committed]:
-        """Record that the call is about to run. Returns its row, and what the commit said: a kill switch, a
-        limit, another holder of the key or of the run may stand against it.
+    ) -> tuple[CallRow, Committed | None]:
+        """Record that the call is about to run. Returns its row, and the commit if it was refused: a kill
+        switch, a limit, another holder of the key or of the run may stand against it.
 
         `over` is a row whose place the call takes. Raises Behind when others have gone on with the run.
         """
@@ -91,9 +91,10 @@ class Records:
         if self._history:  # before anything is waited for: a sibling that is decided on meanwhile counts it
             before = history.before(ticket.plan.info) if batch.knows >= 0 else None
             ticket.number = history.note_started(ticket.plan.info, row.step_id)
+        cancelled: asyncio.CancelledError | None = None
         try:
             if self._store.immediate:
-                committed, cancelled = await self._store.commit(batch), None
+                committed = await self._store.commit(batch)
             else:
                 committed, cancelled = await written(self._store, batch)
         except StoreError:
@@ -110,17 +111,17 @@ class Records:
         if committed.written:
             session.memory.row = None
             session.memory.described.add(ticket.call.contract.digest)
-        elif committed.behind:
+            return row, None
+        if committed.behind:
             number, ticket.number = ticket.number, 0
             if before is not None:
                 history.withdraw(number, ticket.plan.info, before)
             session.give_back(batch)
             raise Behind
-        else:
-            self._not_begun(session, ticket)
-            session.give_back(batch)
-            if committed.stale is not None:  # the approval was used: by this very call, perhaps
-                committed = await holder_of(self._store, ticket.key, committed)
+        self._not_begun(session, ticket)
+        session.give_back(batch)
+        if committed.stale is not None:  # the approval was used: by this very call, perhaps
+            committed = await holder_of(self._store, ticket.key, committed)
         return row, committed
 
     @staticmethod
@@ -162,7 +163,7 @@ class Records:
         batch = Batch(
             calls=[again],
             events=[intent("call.retried", session, ticket, again, None)],
-            stops=(*ticket.plan.stops, session.stop, session.switch),
+            stops=ticket.plan.stops + session.stops,
             lease=session.lease,
             writer=session.memory.writer,
         )
@@ -232,19 +233,19 @@ class Records:
         end the call a second time. Raises TakenOver when another process has gone on with the run or call,
         and Behind when the batch asks for that.
         """
-        session.ended[result.call_id] = result
         batch.lease, batch.writer = session.lease, session.memory.writer
-        try:
-            if session.closing is None and self._store.immediate:
-                committed = await self._store.commit(batch)
-                session.memory.row = None
-            else:
+        if session.closing is None and self._store.immediate:  # nobody can come in between
+            committed = await self._store.commit(batch)
+            session.memory.row = None
+        else:
+            session.ended[result.call_id] = result
+            try:
                 committed = await self.through(session, batch, result)
-        except StoreError:
-            del session.ended[result.call_id]
-            raise
+            except StoreError:
+                del session.ended[result.call_id]
+                raise
         if not committed.written:
-            del session.ended[result.call_id]
+            session.ended.pop(result.call_id, None)
             session.give_back(batch)
             if committed.behind:
                 raise Behind
@@ -269,7 +270,7 @@ class Records:
             state = ended.state
             if state == RunState.RUNNING:
                 state = RunState.COMPLETED if result is None else ended_as(result)
-            batch.runs.append(replace(ended, state=state, updated_at=self._clock.now()))
+            batch.runs = (*batch.runs, replace(ended, state=state, updated_at=self._clock.now()))
         try:
             if self._store.immediate:
                 committed = await self._store.commit(batch)
@@ -293,10 +294,11 @@ class Records:
             if speaks_of_outside(contract, error):
                 session.memory.tainted = True
             return None, show_error(error, contract.name, session.profile, session.texts)
-        taint = label(contract.name, contract.risk, output.plain)
+        text = output.plain
+        taint = label(contract.name, contract.risk, text)
         if taint.trust_level == "external":
             session.memory.tainted = True
-        return taint, show_result(output, contract, taint, session.profile, session.texts)
+        return taint, show_result(output, text, contract, taint, session.profile, session.texts)
 
     async def refused(
         self,
@@ -322,17 +324,18 @@ class Records:
             verdict.give_up(batch, now, error)
             if verdict.held is not None:  # the key was held for the approval; it is free again
                 state = advance(CallState.PLANNED, LedgerEvent.REFUSE)
-                batch.calls.append(
+                batch.calls = (
+                    *batch.calls,
                     replace(
                         verdict.held,
                         state=state,
                         result=stored_error(error),
                         updated_at=now,
                         policy_input=verdict.held.policy_input if seen is None else basis(session, seen),
-                    )
+                    ),
                 )
         if call is not None and seen is not None and denies(result) and not batch.calls:
-            batch.claims.append(denied_row(session, call, seen, result, now))
+            batch.claims = (*batch.claims, denied_row(session, call, seen, result, now))
         batch.events.append(refusal(session, proposal, error, call, result.decision, verdict, now))
         try:
             return await self.ending(session, batch, result)

@@ -104,7 +104,7 @@ class Resolutions:
     ) -> Result:
         """Write a call's row and event, with what the run owes, and return the call's result."""
         batch = session.batch()
-        batch.calls.append(done)
+        batch.calls = (*batch.calls, done)
         batch.events.append(said)
         result = Result(
             status="ok" if error is None else "error",

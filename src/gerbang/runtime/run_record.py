@@ -14,7 +14,6 @@ from gerbang.runtime.bodies import (
     RunStarted,
     committing,
     event,
-    later,
     step_name,
 )
 from gerbang.runtime.kept import OPENING, KeptAnswer, KeptCall, KeptEnd, KeptResult, Opening, encoded
@@ -25,8 +24,9 @@ from gerbang.runtime.resuming import Progress
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.writing import CalledOff, TakenOver, write
 from gerbang.values import CallError, Proposal, Result
+from gerbang.values.event import NewEvent
 from gerbang.values.message import Message
-from gerbang.values.record import AnswerRow, Batch, RunRow, RunState
+from gerbang.values.record import AnswerRow, AnswerSaid, Batch, RunRow, RunState
 
 
 class RunRecord:
@@ -74,8 +74,11 @@ class RunRecord:
         said = prompt.encode("utf-8", "surrogatepass")
         opening = Opening(list(messages), session.purpose, session.intent, client_tools)
         batch = session.batch()
-        batch.runs.append(self._row)
-        batch.answers.append(AnswerRow(session.run_id, OPENING, encoded(opening)))
+        batch.runs = (*batch.runs, self._row)
+        if client_tools:  # their schemas might change, messages cannot
+            batch.answers = (*batch.answers, AnswerRow(session.run_id, OPENING, encoded(opening)))
+        else:
+            batch.answers = (*batch.answers, AnswerSaid(session.run_id, OPENING, opening))
         batch.events.append(
             committing("run.started", session.run_id, body, session.memory.marks, "prompt_hash", said)
         )
@@ -89,7 +92,7 @@ class RunRecord:
         self._row = replace(progress.row, state=RunState.RUNNING, updated_at=now)
         body = RunResumed(session.run_id, session.principal.user, progress.answers, done, now)
         batch = session.batch()
-        batch.runs.append(self._row)
+        batch.runs = (*batch.runs, self._row)
         batch.events.append(event("run.resumed", session.run_id, body))
         session.carry = batch
 
@@ -119,11 +122,19 @@ class RunRecord:
     ) -> None:
         """Have an answer written before anything of it is dispatched. `messages` ends with its message."""
         session = self._session
+        names, faults, told = [], 0, not text_protocol  # whether the message tells all of the calls
+        for one in proposals:
+            names.append(one.name[:128])
+            if one.fault is not None:
+                faults += 1
+                told = False
+            elif one.repaired:
+                told = False
         body = ModelAnswered(
             session.run_id,
             step_name(step),
-            tuple([proposal.name[:128] for proposal in proposals]),
-            len([asked for asked in answer.calls if asked.fault is not None]),
+            tuple(names),
+            faults,
             len(answer.content),
             answer.finish_reason,
             answer.usage.input_tokens,
@@ -131,21 +142,24 @@ class RunRecord:
             self._clock.now(),
             answer.asked,
         )
-        kept = self._keeping(answer, messages, proposals, text_protocol)
+        kept = self._keeping(answer, messages, None if told else proposals)
         batch = session.batch()
-        batch.answers.append(AnswerRow(session.run_id, step, encoded(kept)))
-        batch.events.append(later("model.answered", session.run_id, body))
+        if kept.calls is None:  # messages cannot change any more, arguments might
+            batch.answers = (*batch.answers, AnswerSaid(session.run_id, step, kept))
+        else:
+            batch.answers = (*batch.answers, AnswerRow(session.run_id, step, encoded(kept)))
+        batch.events.append(NewEvent(session.run_id, "model.answered", body))
         session.carry = batch
 
     def _keeping(
-        self, answer: Answer, messages: Sequence[Message], proposals: Sequence[Proposal], text_protocol: bool
+        self, answer: Answer, messages: Sequence[Message], proposals: Sequence[Proposal] | None
     ) -> KeptAnswer:
         """Return the answer with what was said before it, and its calls where the message lacks something."""
         message = messages[-1]
         before = tuple(messages[self._kept : -1])
         self._kept = len(messages)
         calls: tuple[KeptCall, ...] | None = None
-        if text_protocol or [1 for asked in answer.calls if asked.fault or asked.repaired]:
+        if proposals is not None:
             calls = tuple(
                 KeptCall(one.call_id, one.name, one.arguments, one.fault, one.repaired) for one in proposals
             )
@@ -158,7 +172,7 @@ class RunRecord:
             KeptResult(one.call_id, one.tool, "" if clients else one.for_model, clients)
             for one, clients in zip(results, handed, strict=True)
         )
-        batch.answers.append(AnswerRow(self._session.run_id, step, encoded(KeptEnd(kept))))
+        batch.answers = (*batch.answers, AnswerRow(self._session.run_id, step, encoded(KeptEnd(kept))))
 
     async def finish(self, state: RunState, text: str, steps: int, calls: int, batch: Batch) -> bool:
         """Write the run's end, with what `batch` brings. False: it is another process's to end.
@@ -167,7 +181,7 @@ class RunRecord:
         """
         session, now = self._session, self._clock.now()
         self._row = replace(self._row, state=state, updated_at=now, answer=text, steps=steps)
-        batch.runs.append(self._row)
+        batch.runs = (*batch.runs, self._row)
         body, said = (
             RunFinished(session.run_id, state, steps, calls, "", now),
             text.encode("utf-8", "replace"),
@@ -184,7 +198,7 @@ class RunRecord:
             batch.stops = (session.switch,)
         committed = await write(self._store, batch)
         if committed.stopped is not None:
-            batch.runs.pop()
+            batch.runs = batch.runs[:-1]
             batch.events.pop()
             self._call_off(batch)
         self._leases.forget(session)

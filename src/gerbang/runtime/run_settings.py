@@ -1,6 +1,6 @@
 """Limits and manners of one run, and its name."""
 
-import secrets
+import os
 
 from msgspec import Struct
 
@@ -24,4 +24,4 @@ class RunSettings(Struct, frozen=True, gc=False):
 
 def new_run_id() -> str:
     """Return a new run id, hard to guess."""
-    return f"run_{secrets.token_hex(10)}"
+    return f"run_{os.urandom(10).hex()}"

@@ -43,6 +43,19 @@ def _nowhere(_: Any) -> None:
     """Swallow an event that nobody asked for."""
 
 
+class Actor(Struct, frozen=True, gc=False):
+    """Who the calls of a session are made for, as their events say it, and what makes their commitments."""
+
+    user: str
+    team: str | None
+    agent: str | None
+    delegated_by: tuple[str, ...]
+    roles: tuple[str, ...]
+    scopes: tuple[str, ...]
+    process: str
+    marks: Commitments
+
+
 class RunMemory:
     """What all calls of a run share: its budget, whether it has read something from outside, its past calls.
 
@@ -132,11 +145,12 @@ class RunSession:
     consists of one call and ends with it, `closed_row` the same row once it has; `nameless` tells that its
     caller named none. `ended` are the
     results of the answer's calls, by call id, as soon as they are recorded. `emit` receives agent events.
-    `roles` and `scopes` are the actor's, sorted for the record; `stop` is the tenant's kill switch, `switch`
-    the one that ends the run, `stopping` tells that it was seen to be on. `lease` is the run and the fencing
-    number under which it is driven (None: nobody else could), `lease_until` the monotonic time from which on
-    nothing may be sent under it and `lease_until_at` the same by the wall clock, `renew` what asks the store
-    for more of it.
+    `actor` is what events say of the actor, once a call was made; `roles` and `scopes` are the actor's,
+    sorted for the record; `stop` is the tenant's kill switch, `switch`
+    the one that ends the run, `stops` are both, `stopping` tells that it was seen to be on. `lease` is the
+    run and the fencing number under which it is driven (None: nobody else could), `lease_until` the monotonic
+    time from which on nothing may be sent under it and `lease_until_at` the same by the wall clock, `renew`
+    what asks the store for more of it.
     `out_of_time` tells, while the run is being cancelled, whether that is because its time is up.
     `closed` are the calls of the answer that had their record, and no row, before a crash: an error code
     each, none for a stored result that was given again. `standing` are the rows of its calls that had no end
@@ -144,6 +158,7 @@ class RunSession:
     """
 
     __slots__ = (
+        "actor",
         "budget",
         "carry",
         "catalogue",
@@ -171,6 +186,7 @@ class RunSession:
         "standing",
         "stop",
         "stopping",
+        "stops",
         "switch",
         "texts",
         "token_limits",
@@ -191,6 +207,7 @@ class RunSession:
         emit: Callable[[Any], None] | None = None,
     ) -> None:
         self.run_id = run_id
+        self.actor: Actor | None = None
         self.principal = principal
         self.catalogue = catalogue
         self.memory = memory
@@ -207,6 +224,7 @@ class RunSession:
         self.token_limits: tuple[Limit, ...] = ()
         self.stop = f"tenant:{principal.tenant}"
         self.switch = RUN_SWITCH + run_id
+        self.stops = (self.stop, self.switch)
         self.stopping = False
         self.lease: tuple[str, int] | None = None
         self.lease_until = float("inf")
@@ -221,6 +239,21 @@ class RunSession:
         self.nameless = False
         self.out_of_time: Callable[[], bool] = _never
         self.ended: dict[str, Result] = {}
+
+    def acting(self) -> Actor:
+        """Return the actor, who is the same from the first call on."""
+        who, memory = self.principal, self.memory
+        self.actor = Actor(
+            who.user,
+            who.team,
+            who.agent,
+            who.delegated_by,
+            self.roles,
+            self.scopes,
+            memory.name,
+            memory.marks,
+        )
+        return self.actor
 
     def ask_to_end(self) -> None:
         """Note that the run is to end because somebody asked for that."""
@@ -250,8 +283,8 @@ class RunSession:
         )
         owed.messages = [message for message in batch.messages if message is not letter]
         if self.carry is not None:  # another call of the run left something meanwhile
-            owed.runs += self.carry.runs
-            owed.answers += self.carry.answers
+            owed.runs = (*owed.runs, *self.carry.runs)
+            owed.answers = (*owed.answers, *self.carry.answers)
             owed.events += self.carry.events
-            owed.messages += self.carry.messages
+            owed.messages = (*owed.messages, *self.carry.messages)
         self.carry = owed

@@ -13,9 +13,11 @@ from typing import Final
 
 from gerbang.errors import StoreError
 from gerbang.ports import Store
+from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.session import RunSession
 
 _LOOK_S: Final = 0.5
+_NOBODY: Final = (None, None, 0)
 
 
 class Stopping:
@@ -23,28 +25,34 @@ class Stopping:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._driven: dict[str, tuple[RunSession, Callable[[], None]]] = {}
+        self._driven: dict[str, tuple[RunSession, Callable[[], None], int]] = {}
+        self._deadlines = Deadlines()
         self._alarm: asyncio.TimerHandle | None = None
         self._looking: asyncio.Task[None] | None = None
 
-    def drive(self, session: RunSession, stop: Callable[[], None]) -> None:
-        """Have `stop` called, once, when the run is asked to end. It is driven here from now on."""
-        self._driven[session.run_id] = (session, stop)
+    def drive(self, session: RunSession, stop: Callable[[], None], seconds: float | None) -> None:
+        """Have `stop` called when the run is asked to end, and when its time is up. It is driven here from
+        now on. `seconds` None: for as long as it takes.
+        """
+        alarm = 0 if seconds is None else self._deadlines.add(seconds, stop)
+        self._driven[session.run_id] = (session, stop, alarm)
         if self._alarm is None and not self._store.immediate:  # nobody else could ask
             self._alarm = asyncio.get_running_loop().call_later(_LOOK_S, self._beat)
 
     def leave(self, session: RunSession) -> None:
         """Hear of the run no more."""
-        self._driven.pop(session.run_id, None)
+        _, _, alarm = self._driven.pop(session.run_id, _NOBODY)
+        if alarm:
+            self._deadlines.remove(alarm)
 
     def drives(self, run_id: str, tenant: str) -> bool:
         """Tell whether the run is driven here, for that tenant."""
-        session, _ = self._driven.get(run_id, (None, None))
+        session, _, _ = self._driven.get(run_id, _NOBODY)
         return session is not None and session.principal.tenant == tenant
 
     def stop(self, run_id: str) -> None:
         """End a run that is driven here."""
-        session, stop = self._driven.get(run_id, (None, None))
+        session, stop, _ = self._driven.get(run_id, _NOBODY)
         if session is not None and stop is not None and not session.stopping:
             session.ask_to_end()
             stop()
@@ -57,7 +65,7 @@ class Stopping:
     async def _look(self) -> None:
         with contextlib.suppress(StoreError):  # the next look may do better, and each commit asks by itself
             asked = {kill.target for kill in await self._store.kills()}
-            for session, _ in list(self._driven.values()):
+            for session, _, _ in list(self._driven.values()):
                 if session.switch in asked:
                     self.stop(session.run_id)
         if self._driven and self._alarm is None:
@@ -66,6 +74,7 @@ class Stopping:
     async def aclose(self) -> None:
         """Look no more."""
         self._driven.clear()
+        self._deadlines.close()
         if self._alarm is not None:
             self._alarm.cancel()
         if self._looking is not None:

@@ -52,8 +52,8 @@ class Verdict(Struct, frozen=True, gc=False):
         approval = self.approval
         state = None if approval is None else advance(approval.state, ApprovalEvent.USE)
         if approval is not None and state is not None:
-            batch.approvals.append(self.seal(replace(approval, state=state, decided_at=at)))
-            batch.expects[approval.approval_id] = approval.seal or approval.state
+            batch.approvals = (*batch.approvals, self.seal(replace(approval, state=state, decided_at=at)))
+            batch.expects = {**batch.expects, approval.approval_id: approval.seal or approval.state}
 
     def give_up(self, batch: Batch, at: float, error: CallError) -> None:
         """Put the end of a grant that cannot be used, or of a request that nobody waits for any more, into
@@ -73,8 +73,8 @@ class Verdict(Struct, frozen=True, gc=False):
         note = f"{why}: {error.message}"[:500]
         after = self.seal(replace(approval, state=state, votes=votes, note=note))
         ballot = opened(after)
-        batch.approvals.append(after)
-        batch.expects[approval.approval_id] = approval.seal or approval.state
+        batch.approvals = (*batch.approvals, after)
+        batch.expects = {**batch.expects, approval.approval_id: approval.seal or approval.state}
         if ballot is not None:
             batch.events.append(approval_event(str(state), ballot, at, code=error.error_code, why=why))
 

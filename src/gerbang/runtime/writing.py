@@ -1,6 +1,7 @@
 """Commits seen to their end: whoever is cancelled meanwhile learns of it when the record stands."""
 
 import asyncio
+from collections.abc import Awaitable
 
 from msgspec.structs import replace
 
@@ -29,11 +30,14 @@ class CalledOff(Exception):
     """The run was asked to end: nothing was written, and it ends as cancelled."""
 
 
-async def write(store: Store, batch: Batch) -> Committed:
-    """Commit the batch. Raises StoreError, and CancelledError only after the batch is on disk.
-
-    A cancelled caller that went on at once could otherwise be read before its own record is.
+def write(store: Store, batch: Batch) -> Awaitable[Committed]:
+    """Commit the batch: to be waited for. Raises StoreError, and CancelledError only after the batch is on
+    disk. A cancelled caller that went on at once could otherwise be read before its own record is.
     """
+    return store.commit(batch) if store.immediate else _to_its_end(store, batch)
+
+
+async def _to_its_end(store: Store, batch: Batch) -> Committed:
     committed, interrupted = await written(store, batch)
     if interrupted is not None:
         raise interrupted

@@ -1,4 +1,4 @@
-"""An audit event on its way into a run's chain."""
+"""An audit event on its way into a run's chain, and what is written only when it is read."""
 
 from typing import Any
 
@@ -6,16 +6,19 @@ from msgspec import Struct
 
 
 class Said(Struct, frozen=True, gc=False):
-    """What an event says, not written yet. `facts` are its members, as far as they are made by now.
+    """What an event or an answer says, not written yet.
 
     It holds nothing that could still change: written later it says the same. A store that keeps its records
     on disk writes it at once, the one in memory when somebody reads it.
     """
 
-    facts: Any
+    @property
+    def facts(self) -> Any:
+        """The members, as far as they are made by now."""
+        return self
 
     def written(self) -> bytes:
-        """Return the body of the event: redacted JSON."""
+        """Return the JSON: of an event its redacted body."""
         raise NotImplementedError
 
 

@@ -84,6 +84,8 @@ class Limits(Struct, frozen=True):
     """All limits of a gateway."""
 
     limits: tuple[Limit, ...] = ()
+    tokens: tuple[Limit, ...] = ()
+    """Those that count tokens."""
 
     @classmethod
     def made(cls, limits: Any) -> "Limits":
@@ -92,13 +94,8 @@ class Limits(Struct, frozen=True):
         for one in given:
             if not isinstance(one, Limit):
                 raise ConfigError(f"limits takes gerbang.Limit objects, not {one!r:.80}.")
-        return cls(given)
+        return cls(given, tuple(one for one in given if one.tokens is not None))
 
     def of(self, contract: Contract) -> tuple[Limit, ...]:
         """Return those that count the calls of a contract."""
         return tuple(one for one in self.limits if one.tokens is None and one.covers(contract.name))
-
-    @property
-    def tokens(self) -> tuple[Limit, ...]:
-        """Those that count tokens."""
-        return tuple(one for one in self.limits if one.tokens is not None)

@@ -3,11 +3,14 @@
 Audit events are redacted and chained; the other rows are working state, needed to show and resume a run.
 """
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
 
 from msgspec import Struct
 
-from gerbang.values.event import NewEvent
+from gerbang.values.event import NewEvent, Said
 
 
 class RunState(StrEnum):
@@ -77,6 +80,27 @@ class AnswerRow(Struct, frozen=True, gc=False):
     run_id: str
     step: int
     message: bytes
+
+    def settled(self) -> "AnswerRow":
+        """Return the row."""
+        return self
+
+
+class AnswerSaid(Struct, frozen=True, gc=False):
+    """A model answer whose JSON is not written yet."""
+
+    run_id: str
+    step: int
+    said: Said
+
+    @property
+    def message(self) -> bytes:
+        """The JSON. Written each time that it is asked for."""
+        return self.said.written()
+
+    def settled(self) -> AnswerRow:
+        """Return the row."""
+        return AnswerRow(self.run_id, self.step, self.message)
 
 
 class CallRow(Struct, frozen=True, gc=False):
@@ -291,7 +315,10 @@ class Limited(Struct, frozen=True, gc=False):
     retry_after_ms: int | None
 
 
-class Batch(Struct):
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class Batch(Struct, gc=False):
     """What one commit writes, atomically: all of it or, when something stands against it, nothing.
 
     What is asked first, in this order; the first that fails is named by `Committed`:
@@ -307,13 +334,13 @@ class Batch(Struct):
     and `pins` are set, `revives` are switches to turn off, `erases` are done last.
     """
 
-    runs: list[RunRow] = []
-    answers: list[AnswerRow] = []
-    claims: list[CallRow] = []
-    calls: list[CallRow] = []
-    approvals: list[ApprovalRow] = []
+    runs: Sequence[RunRow] = ()
+    answers: Sequence[AnswerRow | AnswerSaid] = ()
+    claims: Sequence[CallRow] = ()
+    calls: Sequence[CallRow] = ()
+    approvals: Sequence[ApprovalRow] = ()
     events: list[NewEvent] = []
-    expects: dict[str, str] = {}
+    expects: Mapping[str, str] = NOTHING
     stops: tuple[str, ...] = ()
     lease: tuple[str, int] | None = None
     takes: tuple[Take, ...] = ()
@@ -323,7 +350,7 @@ class Batch(Struct):
     revives: tuple[str, ...] = ()
     pins: tuple[Pin, ...] = ()
     erases: tuple[Erase, ...] = ()
-    messages: list[Message] = []
+    messages: Sequence[Message] = ()
     writer: int = 0
     knows: int = -1
 
@@ -353,7 +380,9 @@ class Committed(Struct, frozen=True, gc=False):
     @property
     def written(self) -> bool:
         """True when the batch was written."""
-        return not (self.taken or self.stale or self.stopped or self.fenced or self.limited or self.behind)
+        return self.seq > 0 or not (
+            self.taken or self.stale or self.stopped or self.fenced or self.limited or self.behind
+        )
 
 
 FREE_STATES = frozenset({CallState.FAILED, CallState.CANCELLED, CallState.REFUSED, CallState.RESOLVED_FAILED})

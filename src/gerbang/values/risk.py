@@ -7,6 +7,9 @@ from typing import Final
 class RiskClass(StrEnum):
     """What a call of the tool can change or reach. A tool without a class cannot be registered."""
 
+    is_read: bool
+    """True for classes that change nothing: their calls run side by side and may be repeated."""
+
     COMPUTE = "compute"
     READ_INTERNAL = "read_internal"
     READ_EXTERNAL = "read_external"
@@ -19,15 +22,12 @@ class RiskClass(StrEnum):
     DESTRUCTIVE = "destructive"
 
     @property
-    def is_read(self) -> bool:
-        """True for classes that change nothing: their calls run side by side and may be repeated."""
-        return self in READS
-
-    @property
     def rank(self) -> int:
         """Position by blast radius, 0 for `compute`."""
         return _RANK[self]
 
 
 READS: Final = frozenset({RiskClass.COMPUTE, RiskClass.READ_INTERNAL, RiskClass.READ_EXTERNAL})
+for _risk in RiskClass:
+    _risk.is_read = _risk in READS
 _RANK: Final = {risk: rank for rank, risk in enumerate(RiskClass)}

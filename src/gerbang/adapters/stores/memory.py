@@ -1,12 +1,13 @@
 """The store that lives in memory: the rules of the durable one, without its file."""
 
 import os
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from gerbang.adapters.stores.checks import Checks, Nowhere, asks, only_stops, span_of, window
+from gerbang.adapters.stores.checks import Checks, Nowhere, only_stops, span_of, window
 from gerbang.adapters.stores.heads import is_behind
 from gerbang.adapters.stores.memory_chain import Chain
 from gerbang.adapters.stores.seal_mark import NAME, check_mark
@@ -27,6 +28,7 @@ from gerbang.values.record import (
     ERASED,
     OPEN_STATES,
     AnswerRow,
+    AnswerSaid,
     ApprovalRow,
     Batch,
     CallRow,
@@ -62,7 +64,7 @@ class MemoryStore(Switches):
         self._key = os.urandom(32)
         self._closed = False
         self._runs: dict[str, RunRow] = {}
-        self._answers: dict[str, dict[int, AnswerRow]] = {}
+        self._answers: dict[str, dict[int, AnswerRow | AnswerSaid]] = {}
         self._calls: dict[str, CallRow] = {}
         self._calls_of: dict[str, dict[str, None]] = {}
         self._approvals: dict[str, ApprovalRow] = {}
@@ -83,9 +85,14 @@ class MemoryStore(Switches):
         if self._closed:
             raise StoreError("The store is closed. Open it before recording.")
         check_text(batch)
-        refusal, held = self._against(batch, self._asking(batch))
+        asking = self._asking(batch)
+        refusal = self._barred(batch) if asking else None
+        refusal = refusal or self._against(batch)
         if refusal is not None:
             return refusal
+        held = self._draw(batch) if asking else None
+        if isinstance(held, Committed):
+            return held
         for row in batch.claims:
             self._claim(row)
         for row in batch.calls:
@@ -115,15 +122,16 @@ class MemoryStore(Switches):
 
     def _asking(self, batch: Batch) -> bool:
         """Tell whether anything can stand against the batch besides its keys. Raises StoreError."""
-        if not asks(batch):
+        if not only_stops(batch):
+            check_bounds(batch)
+            return True
+        if not batch.stops:
             return False
-        if only_stops(batch):
+        if not "".join(batch.stops).isascii():
             check_texts(*batch.stops)
-            return bool(self._checks.kills())
-        check_bounds(batch)
-        return True
+        return bool(self._checks.kills())
 
-    def _post(self, messages: list[Message]) -> None:
+    def _post(self, messages: Sequence[Message]) -> None:
         for message in messages:
             standing = self._messages.get(message.message_id)
             if standing is None or outdates(standing, message):
@@ -150,35 +158,41 @@ class MemoryStore(Switches):
         if (chain := self._chains.get(run_id)) is not None:
             chain.erase()
 
-    def _against(self, batch: Batch, asking: bool) -> tuple[Committed | None, Lease | None]:
-        """Return the refusal of a batch that something stands against, or the lease that it takes."""
-        checks = self._checks
-        if asking:
-            checks.begin()
-            refusal = checks.barred(batch)
-            if refusal is not None:
-                return refusal, None
+    def _barred(self, batch: Batch) -> Committed | None:
+        """Return the refusal of a batch that a switch stops or whose writer's lease is gone."""
+        self._checks.begin()
+        return self._checks.barred(batch)
+
+    def _draw(self, batch: Batch) -> Committed | Lease | None:
+        """Draw on limits, and set what the batch sets. Returns the refusal, or the lease that it takes."""
+        drawn = self._checks.draw(batch)
+        if not isinstance(drawn, Committed):
+            self._pins.update(self._checks.changed_pins)
+            self._checks.settle()
+        return drawn
+
+    def _against(self, batch: Batch) -> Committed | None:
+        """Return the refusal of a batch that a record stands against."""
         if batch.knows >= 0 and self._is_behind(batch):
-            return Committed(behind=True), None
-        for approval_id, state in batch.expects.items():
-            standing = self._approvals.get(approval_id)
-            if standing is not None and not standing.answers_to(state):
-                return Committed(stale=standing), None
+            return Committed(behind=True)
+        stale = self._stale(batch.expects) if batch.expects else None
+        if stale is not None:
+            return Committed(stale=stale)
         taken = self._taken(batch.claims) if batch.claims else None
         if taken is not None:
-            return Committed(0, taken), None
+            return Committed(0, taken)
         for row in batch.calls:
             former = self._calls.get(row.key)
             if former is not None and not follows(former, row):
-                return Committed(0, former), None
-        if not asking:
-            return None, None
-        drawn = checks.draw(batch)
-        if isinstance(drawn, Committed):
-            return drawn, None
-        self._pins.update(checks.changed_pins)
-        checks.settle()
-        return None, drawn
+                return Committed(0, former)
+        return None
+
+    def _stale(self, expects: Mapping[str, str]) -> ApprovalRow | None:
+        for approval_id, state in expects.items():
+            standing = self._approvals.get(approval_id)
+            if standing is not None and not standing.answers_to(state):
+                return standing
+        return None
 
     def _is_behind(self, batch: Batch) -> bool:
         chain = self._chains.get(batch.events[-1].run_id) if batch.events else None
@@ -186,7 +200,7 @@ class MemoryStore(Switches):
             return False
         return is_behind(chain.by, chain.since, len(chain.kinds), batch.writer, batch.knows)
 
-    def _taken(self, claims: list[CallRow]) -> CallRow | None:
+    def _taken(self, claims: Sequence[CallRow]) -> CallRow | None:
         mine: dict[str, CallRow] = {}
         for row in claims:
             holder = self._calls.get(row.key)
@@ -280,7 +294,9 @@ class MemoryStore(Switches):
     async def answers(self, run_id: str) -> list[AnswerRow]:
         """Return a run's committed answers by step."""
         rows = self._answers.get(run_id, {})
-        return [rows[step] for step in sorted(rows)]
+        settled = {step: row.settled() for step, row in rows.items()}
+        rows.update(settled)
+        return [settled[step] for step in sorted(settled)]
 
     async def events(self, run_id: str, *, after: int = 0, limit: int = 10_000) -> list[EventRow]:
         """Return a run's events with a sequence above `after`."""

@@ -50,7 +50,7 @@ class Prepared:
         self.claims = [astuple(row) for row in batch.claims]
         self.calls = [astuple(row) for row in batch.calls]
         self.runs = [astuple(row) for row in batch.runs]
-        self.answers = [astuple(row) for row in batch.answers]
+        self.answers = [(row.run_id, row.step, row.message) for row in batch.answers]
         self.approvals = [astuple(row) for row in batch.approvals]
         self.messages = [astuple(row) for row in batch.messages]
         self.events = tuple([event.settled() for event in batch.events])

@@ -89,7 +89,7 @@ class SealedStore(Switches):
         sealed = replace(
             batch,
             runs=[self._seal(row) for row in batch.runs],
-            answers=[self._seal(row) for row in batch.answers],
+            answers=[self._seal(row.settled()) for row in batch.answers],
             claims=[self._seal(row) for row in batch.claims],
             calls=[self._seal(row) for row in batch.calls],
             approvals=[self._seal(row) for row in batch.approvals],

@@ -20,6 +20,7 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from types import CoroutineType
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec.structs import replace
@@ -100,7 +101,7 @@ class PythonTool(Generic[P, R]):
         if context.clearance is not None:
             return _confirmed(self.function, given, context)
         started = self.function(**given)
-        return started if inspect.iscoroutine(started) else _awaited(started)
+        return started if isinstance(started, CoroutineType) else _awaited(started)
 
     def invoke_sync(self, arguments: Mapping[str, Any], context: CallContext) -> Any:
         """Run a plain function with checked arguments. Called in a worker thread."""
