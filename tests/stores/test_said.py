@@ -11,8 +11,10 @@ from .test_erase import MARKS, WORD, a_body
 class Later(Said, frozen=True, gc=False):
     """Written by the number that it holds."""
 
+    number: int
+
     def written(self) -> bytes:
-        return a_body(self.facts)
+        return a_body(self.number)
 
 
 def test_what_is_written_later_is_the_same(url: str) -> None:

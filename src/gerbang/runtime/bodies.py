@@ -238,8 +238,7 @@ def decided(decision: Decision, person: bool = False) -> str:
 
 def is_masked(call: ValidCall) -> bool:
     """Tell whether a call has arguments that are not to be recorded."""
-    sensitive = call.contract.sensitive
-    return bool(sensitive) and not sensitive.isdisjoint(call.arguments)
+    return not call.contract.sensitive.isdisjoint(call.arguments)
 
 
 def shown_input(call: ValidCall) -> str:

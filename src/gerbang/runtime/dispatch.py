@@ -38,24 +38,21 @@ class Stopped(Struct, frozen=True, gc=False):
     asks: bool = False
 
 
-class _Flight:
+class _Flight(Struct):
     """The attempts of one call: the newest one's row and grant, and what came of the one before that ended.
 
     `lates` is work that outlived its time, `doubt` the attempts before the newest whose fate nobody knows.
     `flying` tells that something of it may be on its way.
     """
 
-    __slots__ = ("clearance", "doubt", "ended", "flying", "grant", "lates", "row", "until")
-
-    def __init__(self, row: CallRow, grant: AuthorisedCall, doubt: list[int]) -> None:
-        self.row = row
-        self.grant = grant
-        self.doubt = doubt
-        self.lates: list[asyncio.Future[Any]] = []
-        self.ended: Execution | None = None
-        self.flying = False
-        self.until = 0.0
-        self.clearance: Clearance | None = None
+    row: CallRow
+    grant: AuthorisedCall
+    doubt: list[int]
+    lates: list[asyncio.Future[Any]] = []
+    ended: Execution | None = None
+    flying: bool = False
+    until: float = 0.0
+    clearance: Clearance | None = None
 
 
 class Dispatch:

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from gerbang.approval.grant import AuthorisedCall
@@ -43,14 +43,11 @@ _CODE = re.compile("[A-Z][A-Z0-9_]{0,63}")
 Late = Callable[["asyncio.Future[Any]"], None]
 
 
-class Execution:
+class Execution(Struct, frozen=True, gc=False):
     """What came back, before it is shown: the outcome, and the JSON of its value."""
 
-    __slots__ = ("outcome", "output")
-
-    def __init__(self, outcome: Outcome, output: Output | None = None) -> None:
-        self.outcome = outcome
-        self.output = output
+    outcome: Outcome
+    output: Output | None = None
 
 
 class Executor:

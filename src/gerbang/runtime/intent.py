@@ -148,7 +148,7 @@ def intent(
         verdict is not None or decision.decision == "ask",  # else it would not be sent
         None if verdict is None else verdict.by,
         session.memory.tainted,
-        shown_input(call) if is_masked(call) else "",
+        shown_input(call) if call.contract.sensitive and is_masked(call) else "",
     )
     if found is None:
         return NewEvent(session.run_id, kind, said)

@@ -1,8 +1,9 @@
 """A proposal on its way through the gate: admitted as a ticket, or refused."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gerbang.contract.catalogue import Entry
 from gerbang.policy.input import PolicyInput
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
     from gerbang.runtime.plan import Plan
 
 
-class Ticket:
+_UNDECIDED: Final = Decision("deny", ("POLICY_UNDEFINED",), None, "")
+
+
+class Ticket(Struct, gc=False):
     """A valid call on its way through the gate, with the names it goes by in the store.
 
     `decision` is set when policy has decided, on `seen`; `found` is what had to be looked up for it, None for
@@ -21,25 +25,21 @@ class Ticket:
     that.
     """
 
-    __slots__ = ("call", "decision", "entry", "fingerprint", "found", "key", "number", "past", "plan", "seen")
-
-    def __init__(self, call: ValidCall, entry: Entry, plan: "Plan", key: str, mark: str) -> None:
-        self.call = call
-        self.entry = entry
-        self.plan = plan
-        self.key = key
-        self.fingerprint = mark
-        self.decision: Decision
-        self.found: Found | None = None
-        self.seen: PolicyInput | None = None
-        self.number = self.past = 0
+    call: ValidCall
+    entry: Entry
+    plan: "Plan"
+    key: str
+    fingerprint: str
+    decision: Decision = _UNDECIDED
+    found: "Found | None" = None
+    seen: PolicyInput | None = None
+    number: int = 0
+    past: int = 0
 
     def of(self, call: ValidCall, decision: Decision, fingerprint: str | None = None) -> "Ticket":
         """Return the ticket for another form of the same call."""
-        ticket = Ticket(call, self.entry, self.plan, self.key, fingerprint or self.fingerprint)
-        ticket.decision, ticket.found, ticket.past = decision, self.found, self.past
-        ticket.seen = self.seen
-        return ticket
+        mark = fingerprint or self.fingerprint
+        return replace(self, call=call, decision=decision, fingerprint=mark, number=0)
 
 
 class Refusal(Struct, frozen=True, gc=False):
