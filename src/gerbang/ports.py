@@ -47,9 +47,8 @@ class Model(Protocol):
         ...
 
     def answer(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        """Yield the answer's events, `ModelDone` last.
-
-        Raises ModelFault when there is no answer. The iterator is closed early when a run is cancelled.
+        """Yield the answer's events, `ModelDone` last; closed early when a run is cancelled. Raises
+        ModelFault when there is no answer.
         """
         ...
 
@@ -101,6 +100,11 @@ class Store(Protocol):
         """True when `commit` never suspends, so that a cancelled task cannot be inside it."""
         ...
 
+    @property
+    def has_own_clock(self) -> bool:
+        """True when leases and limits go by a clock that is not this machine's."""
+        ...
+
     async def open(self) -> None:
         """Open or create, migrate forward. Raises StoreUnavailable, StoreBusy, StoreTooNew."""
         ...
@@ -112,10 +116,8 @@ class Store(Protocol):
     def commit(self, batch: Batch) -> Awaitable[Committed]:
         """Write the batch atomically; wait for what this returns, a coroutine or a `Writing`. It is handed
         in with the call or, by a coroutine, with its first step. Raises StoreError; then nothing of it was
-        written.
-
-        One exception, and its text says so: StoreUnavailable when the connection to a server broke during
-        the commit and does not come back in time. Then it is not known; nothing may be executed after it.
+        written. One exception, and its text says so: StoreUnavailable when the connection to a server broke
+        in the commit and does not come back in time. It is not known then; nothing may be executed after it.
         """
         ...
 
@@ -139,10 +141,7 @@ class Store(Protocol):
         state: str | None = None,
         before: str | None = None,
     ) -> list[RunRow]:
-        """Return the newest runs first, from the one after the run `before` on.
-
-        Raises UsageError when there is no such run.
-        """
+        """Return the newest runs first, after the run `before`. Raises UsageError when there is none such."""
         ...
 
     async def answers(self, run_id: str) -> list[AnswerRow]:
@@ -305,10 +304,9 @@ class FileReader(Protocol):
     """Says what files hold, so that an approval can be tied to their content."""
 
     async def digests(self, named: Mapping[str, str]) -> dict[str, str]:
-        """Return a digest of each file by its name, `absent` for one that is not there.
-
-        `named` maps names to paths; a path that is not absolute is inside the reader's folder. Raises
-        UnreadableFile for one that leads out of it, or cannot be read in reasonable time.
+        """Return a digest of each file by its name, `absent` for one that is not there. `named` maps names to
+        paths, inside the reader's folder unless absolute. Raises UnreadableFile for one that leads out of it,
+        or cannot be read in reasonable time.
         """
         ...
 

@@ -69,14 +69,14 @@ def changes_of(row: ApprovalRow) -> list[str]:
     return changes(before, after, ballot.terms.masked)
 
 
-def lines(screen: Screen, row: ApprovalRow) -> Iterator[str]:
-    """Yield the lines that show one request. All of them are safe to print."""
+def lines(screen: Screen, row: ApprovalRow, now: float) -> Iterator[str]:
+    """Yield the lines that show one request at the store's time `now`. All of them are safe to print."""
     found = as_dict(row)
 
     def line(name: str, text: Any) -> str:
         return f"{screen.styled(f'{name:<12}', 'bold')}{one_line(str(text), 400)}"
 
-    yield line("approval", f"{row.approval_id}  {state_now(row)}")
+    yield line("approval", f"{row.approval_id}  {state_now(row, now)}")
     yield line("run", row.run_id)
     yield line("for", f"{found.get('asked_for', '?')} of {row.tenant}")
     yield line("asked", f"{when(row.created_at)}, good until {when(row.expires_at)}")
@@ -103,9 +103,9 @@ def lines(screen: Screen, row: ApprovalRow) -> Iterator[str]:
         yield line("note", row.note)
 
 
-def state_now(row: ApprovalRow) -> str:
+def state_now(row: ApprovalRow, now: float) -> str:
     """Return the state, with a word when its time is over though nobody has noted that yet."""
-    over = row.state in ("pending", "granted") and datetime.datetime.now().timestamp() >= row.expires_at
+    over = row.state in ("pending", "granted") and now >= row.expires_at
     return f"{row.state}, too late" if over else str(row.state)
 
 

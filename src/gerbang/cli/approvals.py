@@ -72,16 +72,17 @@ def list_(
     if state not in ("pending", "granted", "refused", "expired", "cancelled", "used", _ALL):
         raise UsageError(f"There is no state {one_line(state, 40)}. Write pending, used, or all.")
 
-    async def read(gate: Gateway) -> list[ApprovalRow]:
-        return await gate.store.approvals(
+    async def read(gate: Gateway) -> tuple[list[ApprovalRow], float]:
+        rows_found = await gate.store.approvals(
             run_id=None if run is None else await run_id_of(gate.store, run),
             state=None if state == _ALL else state,
             tenant=tenant,
             before=None if before is None else await approval_id_of(gate.store, before),
             limit=limit,
         )
+        return rows_found, await gate.store.time()
 
-    found = at_store(options.settings(config, store=store), read)
+    found, now = at_store(options.settings(config, store=store), read)
     screen = Screen.standard()
     if json:
         screen.document([as_dict(row) for row in found])
@@ -92,7 +93,7 @@ def list_(
     table = [
         (
             row.approval_id,
-            state_now(row),
+            state_now(row, now),
             one_line(row.tool, 60),
             row.tenant,
             when(row.expires_at),
@@ -115,15 +116,15 @@ def show(
 ) -> int:
     """Show what a request would run, why it is asked, and who has said what."""
 
-    async def read(gate: Gateway) -> ApprovalRow:
-        return await _found(gate, approval_id)
+    async def read(gate: Gateway) -> tuple[ApprovalRow, float]:
+        return await _found(gate, approval_id), await gate.store.time()
 
-    row = at_store(options.settings(config, store=store), read)
+    row, now = at_store(options.settings(config, store=store), read)
     screen = Screen.standard()
     if json:
         screen.document(as_dict(row))
     else:
-        for line in lines(screen, row):
+        for line in lines(screen, row, now):
             screen.line(line)
     return Exit.DONE
 

@@ -20,6 +20,7 @@ from gerbang.cli.screen import Screen
 from gerbang.compose.auditing import checkpoint_lines
 from gerbang.errors import ConfigError
 from gerbang.ports import Store
+from gerbang.runtime.store_time import following
 from gerbang.values.counting import counted
 
 DEFAULT_KEY: Final = ".gerbang/checkpoint.key"
@@ -48,7 +49,7 @@ def checkpoint(
 
     async def work(opened: Store) -> None:
         with _output(out) as file:
-            async for line in checkpoint_lines(opened, SystemClock(), writing):
+            async for line in checkpoint_lines(opened, await following(SystemClock(), opened), writing):
                 file.write(line)
             file.write(_foot(writing, signer))
 

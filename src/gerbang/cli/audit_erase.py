@@ -15,6 +15,7 @@ from gerbang.cli.screen import Screen
 from gerbang.compose.erasure import DAY_S, Pruned, erase_run, prune
 from gerbang.errors import UsageError
 from gerbang.ports import Store
+from gerbang.runtime.store_time import following
 from gerbang.values import Principal
 from gerbang.values.counting import counted
 
@@ -41,7 +42,9 @@ def erase(
     async def work(opened: Store) -> tuple[str, str]:
         row = await run_of(opened, run_id)
         by = _person(row.tenant)
-        return row.run_id, await erase_run(opened, SystemClock(), row.run_id, by, reason[:_MAX_REASON])
+        return row.run_id, await erase_run(
+            opened, await following(SystemClock(), opened), row.run_id, by, reason[:_MAX_REASON]
+        )
 
     name, event_id = with_store(settings, work)
     screen = Screen.standard()
@@ -68,7 +71,7 @@ def prune_(
         raise UsageError("How old may payloads get? Give --days, or set retention_days.")
 
     async def work(opened: Store) -> Pruned:
-        return await prune(opened, SystemClock(), limit * DAY_S, _person("local"))
+        return await prune(opened, await following(SystemClock(), opened), limit * DAY_S, _person("local"))
 
     done = with_store(settings, work)
     screen = Screen.standard()

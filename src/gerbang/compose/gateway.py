@@ -39,6 +39,7 @@ from gerbang.runtime.plan import Plans
 from gerbang.runtime.records import Records
 from gerbang.runtime.run_settings import new_run_id
 from gerbang.runtime.session import RunMemory, RunSession
+from gerbang.runtime.store_time import StoreTime, following
 from gerbang.runtime.switches import Switches
 from gerbang.runtime.threads import SyncPool
 from gerbang.values import LOCAL, Contract, Decision, Principal, Result, RiskClass, StepId
@@ -95,6 +96,7 @@ class Gateway(Controls):
         self._toolbox = Toolbox(tools, self.secrets, pool, read_bindings(secret_bindings))
         self._max_risk = None if max_risk is None else given.read_risk(max_risk)
         self.clock: Clock = SystemClock() if clock is None else clock
+        self._follows = clock is None
         self.store: Store = given.open_store(store, self.clock, seal)
         self.policy: PolicyPort = given.policy_of(policy)
         self._approver = given.read_approver(approver, self.secrets)
@@ -119,6 +121,8 @@ class Gateway(Controls):
 
     async def __aenter__(self) -> "Gateway":
         await self.store.open()
+        if self._follows:
+            self.clock = await following(self.clock, self.store)
         await self._toolbox.read_pins(self.store)
         admission = Admission(
             policy=self.policy,
@@ -368,6 +372,8 @@ class Gateway(Controls):
         _ = self.gate
         who = principal or LOCAL
         check_place(who, run_id, step_id, key, purpose, intent)
+        if isinstance(self.clock, StoreTime) and self.clock.is_old:
+            await self.clock.ask(self.store)
         name, memory, first = run_id, None, True
         if name is None:
             name = new_run_id()

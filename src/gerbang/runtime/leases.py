@@ -14,6 +14,7 @@ from gerbang.errors import StoreError, UsageError
 from gerbang.ports import Clock, Store
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.stopping import Stopping
+from gerbang.runtime.store_time import StoreTime
 from gerbang.values.record import Hold, Lease
 
 TTL_S: Final = 30.0
@@ -78,11 +79,17 @@ class Leases:
 
     def adopt(self, session: RunSession, lease: Lease, asked: float) -> None:
         """Keep a lease that was asked for at the monotonic time `asked`."""
+        self._told(lease, asked)
         session.lease = (lease.run_id, lease.fence)
         self._count(session, asked)
         session.renew = partial(self._renewed, session)
         self._held[lease.run_id] = (lease, session)
         self._ring()
+
+    def _told(self, lease: Lease, asked: float) -> None:
+        """Have the clock learn the store's time, which each lease tells."""
+        if isinstance(self._clock, StoreTime):
+            self._clock.told(lease.expires_at - self._ttl_s, asked)
 
     def _count(self, session: RunSession, asked: float) -> None:
         """Note until when nothing stands against sending. While a machine sleeps its monotonic clock stands
@@ -152,6 +159,7 @@ class Leases:
                 session.lease_until = float("-inf")
                 del self._held[run_id]
             else:
+                self._told(renewed, asked)
                 self._count(session, asked)
                 self._held[run_id] = (renewed, session)
         self._ring()

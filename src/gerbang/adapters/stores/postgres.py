@@ -48,6 +48,7 @@ class PostgresStore(SqlReading):
     """
 
     immediate = False
+    has_own_clock = True
     _queries = statements
 
     def __init__(self, url: str, *, patience_s: float = PATIENCE_S) -> None:

@@ -53,6 +53,7 @@ class SealedStore(Switches):
         self._sealer = sealer
         self._strict = False  # True: the store was sealed from its first run on, so nothing is in the clear
         self.immediate = inner.immediate
+        self.has_own_clock = inner.has_own_clock
         inner.unsealing = True  # type: ignore[attr-defined]  # our own stores ask for it
 
     async def open(self) -> None:

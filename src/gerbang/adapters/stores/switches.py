@@ -12,6 +12,7 @@ class Switches:
     """
 
     unsealing = False
+    has_own_clock = False
 
     def commit(self, batch: Batch) -> Awaitable[Committed]:
         """Write a batch."""

@@ -80,7 +80,7 @@ async def card(visit: Visit, row: ApprovalRow) -> Card:
         editor="" if editor is None else editor.user,
         edited=() if ballot is None or editor is None else _edited(ballot, arguments, hidden),
         typed=row.tool if contract is not None and contract.risk == RiskClass.DESTRUCTIVE else "",
-        open=row.state == ApprovalState.PENDING and visit.now < row.expires_at,
+        open=row.state == ApprovalState.PENDING and visit.gateway.clock.now() < row.expires_at,
         mark=mark_of(row),
     )
 
