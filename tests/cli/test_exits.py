@@ -80,3 +80,19 @@ def test_the_package_is_the_command_too() -> None:
     for arguments, code in ((["--version"], 0), (["no-such-command"], 2)):
         command = [sys.executable, "-m", "gerbang", *arguments]
         assert subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == code
+
+
+@pytest.mark.parametrize(("lang", "word"), [("en", "Error: this cannot"), ("id", "Galat: ini tidak bisa")])
+def test_output_that_cannot_be_written_is_no_defect(lang: str, word: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gerbang", "tools", "list", "--lang", lang],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith(word)
+    assert len(done.stderr.splitlines()) == 1

@@ -31,7 +31,13 @@ HTTP = g.CallError("transient_network_error", "CONNECT_FAILED", "tool request fa
 STATUS = g.CallError("upstream_error", "HTTP_4XX", "HTTP 404 — no", said=OWN_WORDS)
 SHELL = g.CallError("timeout", "TOOL_TIMEOUT", "Command timeout after 120s", said=OWN_WORDS)
 
+TWICE = g.CallError(
+    "validation_error", "BAD_EXPRESSION", "No sum. Write 3 * 4.", suggested_fix="Write 3 * 4.", said=OWN_WORDS
+)
+
 EXACT = [
+    ("local", "en", TWICE, "Error: No sum. Write 3 * 4."),
+    ("local", "id", TWICE, "Error: No sum. Write 3 * 4."),
     ("terminal", "en", UNKNOWN, "Unknown tool: send. Did you mean mail.send.v1?"),
     ("terminal", "id", UNKNOWN, "Unknown tool: send. Apakah maksudnya mail.send.v1?"),
     ("voice", "en", UNKNOWN, "Error: unknown tool 'send'"),

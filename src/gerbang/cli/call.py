@@ -18,7 +18,7 @@ from gerbang.cli.texts import language, say
 from gerbang.config import Settings
 from gerbang.limits import MAX_ARGUMENT_BYTES
 from gerbang.runtime.run_settings import new_run_id
-from gerbang.values.sentences import advised, in_language
+from gerbang.values.sentences import advised, further_advice, in_language
 
 
 def register(app: typer.Typer) -> None:
@@ -103,7 +103,7 @@ async def _dry_run(
         screen.line(say("decision", decision=one_line(would.decision.decision), reasons=one_line(reasons)))
         if would.error is not None:
             error = advised(in_language(would.error, language()), language())
-            screen.line(printable(f"{error.message} {error.suggested_fix}"))
+            screen.line(printable(f"{error.message} {further_advice(error)}".rstrip()))
         for line in printable(would.preview).splitlines():
             screen.line(line)
         screen.line(say("nothing_run"))

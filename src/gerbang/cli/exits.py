@@ -1,5 +1,6 @@
 """How a command ends: exit codes, and errors as two plain lines instead of a stack trace."""
 
+import errno
 import os
 import secrets
 import sys
@@ -12,6 +13,7 @@ from gerbang.cli.texts import say
 from gerbang.errors import CallerError, GerbangError
 
 _MAX_TEXT: Final = 2_000
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
 
 class Exit(IntEnum):
@@ -50,6 +52,10 @@ def report(error: BaseException) -> Exit:
     if isinstance(error, BrokenPipeError):
         # The reader went away, like `| head`. Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.FAILED
+    if isinstance(error, OSError) and error.errno in _FULL:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # it would fail at the end once more
+        _complain(say("full", why=error.strerror))
         return Exit.FAILED
     if os.environ.get("GERBANG_DEBUG"):
         traceback.print_exception(error, file=sys.stderr)

@@ -21,7 +21,7 @@ from gerbang.runtime.events import (
     ToolOpened,
 )
 from gerbang.values import Decision, Result
-from gerbang.values.sentences import advised, in_language
+from gerbang.values.sentences import advised, further_advice, in_language
 
 _MAX_LINES: Final = 4
 _MAX_LINE: Final = 160
@@ -205,6 +205,6 @@ def _trouble(result: Result) -> list[str]:
         f"  {one_line(field.path) or say('whole_object')}: {one_line(field.message)}"
         for field in error.invalid_fields
     ]
-    if error.suggested_fix:
-        lines.append(one_line(error.suggested_fix, 400))
+    if advice := further_advice(error):
+        lines.append(one_line(advice, 400))
     return lines

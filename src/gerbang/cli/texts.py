@@ -14,6 +14,10 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Interrupted. What was decided and done so far is on record: gerbang runs list",
         "Dihentikan. Yang sudah diputuskan dan dilakukan tercatat: gerbang runs list",
     ),
+    "full": (
+        "Error: this cannot be written: {why}. Make room, or write it elsewhere.",
+        "Galat: ini tidak bisa ditulis: {why}. Sediakan tempat, atau tulis di tempat lain.",
+    ),
     "inside": (
         "Error: something went wrong inside Gerbang ({kind}, reference {reference}).\n"
         "Run it again with GERBANG_DEBUG=1 to see where, and report that with the reference.",

@@ -18,7 +18,7 @@ from gerbang.taint.frame import frame
 from gerbang.values import CallError, Contract, Taint
 from gerbang.values.control_tokens import harmless
 from gerbang.values.failure import OWN_WORDS
-from gerbang.values.sentences import advised, in_language
+from gerbang.values.sentences import advised, further_advice, in_language
 
 _ENCODER = msgspec.json.Encoder()
 # Such as the exact texts of the workspace tools; in the voice profile every error begins alike.
@@ -51,8 +51,8 @@ def _exact_error(error: CallError, tool: str, profile: Profile, texts: Texts) ->
         return error.message
     lines = [texts.error.format(error=error.message)]
     lines.extend(f"- {field.path or '(arguments)'}: {field.message}" for field in error.invalid_fields)
-    if error.suggested_fix:
-        lines.append(error.suggested_fix)
+    if advice := further_advice(error):
+        lines.append(advice)
     return "\n".join(lines)
 
 

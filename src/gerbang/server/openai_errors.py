@@ -5,6 +5,7 @@ from typing import Any, Final
 from gerbang.server.problems import Problem
 from gerbang.server.replies import Reply, json_reply
 from gerbang.values import CallError
+from gerbang.values.sentences import further_advice
 from gerbang.values.text import clean_text
 
 _TYPES: Final = {
@@ -42,7 +43,7 @@ def unknown_run() -> Problem:
 def error_body(problem: Problem) -> dict[str, Any]:
     """Return the object that stands under `error`."""
     status, error = problem.status, problem.error
-    message = f"{error.message} {error.suggested_fix}".strip()
+    message = f"{error.message} {further_advice(error)}".strip()
     body = {
         "message": clean_text(message[:2_000]),
         "type": _TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error"),

@@ -83,6 +83,11 @@ def advised(error: CallError, lang: str) -> CallError:
     return replace(error, suggested_fix=said_in["uncertain_effect" if unsure else error.error_type])
 
 
+def further_advice(error: CallError) -> str:
+    """Return the suggested fix; empty where there is none, or the message ends with it."""
+    return "" if error.message.endswith(error.suggested_fix) else error.suggested_fix
+
+
 def _filled(entry: Sentence, params: Mapping[str, Param]) -> tuple[str, str]:
     try:
         text = filled(entry.text, **params)
