@@ -1,14 +1,16 @@
 """What a run starts from and what its model is shown: history, options, exposure, the context window."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
 import gerbang as g
+from gerbang.loop.context import weight
 from gerbang.testing import ScriptedModel
 from tests.compose.runs import Watched, ask
-from tests.runtime.street import Effects, bodies, code, run, toolbox
+from tests.runtime.street import ALLOW_ALL, Effects, bodies, code, run, toolbox
 
 READ = [("docs.read.v1", {"name": "a"})]
 
@@ -182,9 +184,72 @@ def test_old_results_are_shortened_visibly_before_the_window_is_full(
 
 def test_what_cannot_fit_is_refused_with_a_reason(url: str) -> None:
     result, watched = run(ask(["x"], prompt="p" * 50_000, context_tokens=2_000, store=url))
-    assert (result.status, watched.seen) == ("model_error", [])
+    assert (result.status, watched.seen) == ("budget", [])
     assert "context window" in result.detail
-    assert result.answer == "The model gave no answer."
+    assert result.answer == (
+        "The conversation is larger than the model's context window. Ask for less, or begin anew."
+    )
+
+
+@g.tool(name="note.write.v1", risk="write_internal", result_max_chars=100_000)
+async def note(text: str) -> str:
+    """Write a note."""
+    WRITTEN.append(len(text))
+    return "r" * 50_000
+
+
+WRITTEN: list[int] = []
+WRITE: dict[str, Any] = {
+    "gateway": {"policy": ALLOW_ALL},
+    "context_tokens": 3_000,
+    "result_max_chars": 60_000,
+}
+
+
+def test_a_call_without_room_in_the_context_is_refused_and_the_run_goes_on(url: str) -> None:
+    WRITTEN.clear()
+    small, large = ("note.write.v1", {"text": "a"}), ("note.write.v1", {"text": "b" * 20_000})
+    result, watched = run(ask([[small, large], [small], "done"], [note], store=url, **WRITE))
+    assert (result.status, result.answer) == ("completed", "done")
+    assert [code(call) for call in result.calls] == ["ok", "BUDGET_CONTEXT", "ok"]
+    refused = result.calls[1].error
+    assert refused is not None
+    assert (refused.error_type, refused.effect) == ("budget_exceeded", "none")
+    assert WRITTEN == [1, 1]  # the large one did not run
+    for seen in watched.seen:
+        assert sum(map(weight, seen)) < 3 * 3_000
+    said = watched.seen[1]
+    assert [json.loads(call.arguments) for call in said[-3].tool_calls] == [
+        {"text": "a"},
+        {"left_out": "to fit the context window"},
+    ]
+    assert "BUDGET_CONTEXT" in said[-1].content
+
+
+@pytest.mark.parametrize("profile", ["terminal", "minimal"])
+def test_the_same_where_calls_stand_in_the_text(profile: str) -> None:
+    WRITTEN.clear()
+    text = "b" * 20_000
+    call = {
+        "terminal": f'<tool_use>{{"name": "note.write.v1", "arguments": {{"text": "{text}"}}}}</tool_use>',
+        "minimal": f'{{"tool": "note.write.v1", "input": {{"text": "{text}"}}}}',
+    }[profile]
+    done = "done" if profile == "terminal" else '{"tool": "none", "input": "done"}'
+    result, watched = run(ask([call, done], [note], profile=profile, **WRITE))
+    assert (result.status, result.answer) == ("completed", "done")
+    assert code(result.calls[0]) == ("BUDGET_CONTEXT" if profile == "terminal" else "ok")
+    assert len(WRITTEN) == (0 if profile == "terminal" else 1)  # `minimal` keeps the name of a call only
+    assert sum(map(weight, watched.last)) < 3 * 3_000
+
+
+def test_where_nothing_fits_the_call_is_refused_and_the_run_ends() -> None:
+    WRITTEN.clear()
+    how = WRITE | {"context_tokens": 400}  # half of it is kept free: 600 characters
+    result, watched = run(ask([[("note.write.v1", {"text": "a"})], "x"], [note], prompt="p" * 480, **how))
+    assert (result.status, len(watched.seen)) == ("budget", 1)
+    assert [code(call) for call in result.calls] == ["BUDGET_CONTEXT"]
+    assert "context window" in result.answer
+    assert WRITTEN == []
 
 
 def test_a_request_with_half_a_character(url: str) -> None:

@@ -24,6 +24,7 @@ class Texts(Struct, frozen=True, gc=False):
     cancelled: str = "The run was cancelled."
     pending: str = "Waiting for approval."
     over_budget: str = "The budget of this run is used up."
+    no_room: str = "The conversation is larger than the model's context window. Ask for less, or begin anew."
     model_error: str = "The model gave no answer."
     denied: str = "Everything that was asked for was refused."
     killed: str = "An operator has stopped this: a kill switch is on."
@@ -39,6 +40,7 @@ _ID: Final[dict[str, Any]] = {
     "cancelled": "Dibatalkan.",
     "pending": "Menunggu persetujuan.",
     "over_budget": "Anggaran untuk proses ini sudah habis.",
+    "no_room": "Percakapan lebih besar dari jendela konteks model. Minta lebih sedikit, atau mulai lagi.",
     "model_error": "Model tidak memberi jawaban.",
     "denied": "Semua yang diminta ditolak.",
     "killed": "Operator telah menghentikan ini: sebuah sakelar darurat menyala.",

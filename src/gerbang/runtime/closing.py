@@ -28,10 +28,11 @@ def closing_text(
     writes_prose: bool,
     brought: Sequence[str] = (),
     broken_off: str = "",
+    no_room: bool = False,
 ) -> str:
     """Return what the user gets at the end. `content` is the text of the last answer, `last` the results of
     the last calls, `results` those of all, `brought` what a client's own tools gave, `broken_off` what had
-    arrived of an answer that broke off.
+    arrived of an answer that broke off. `no_room`: the conversation does not fit into the context.
     """
     if state == RunState.CLIENT_CALLS:
         return content
@@ -45,7 +46,7 @@ def closing_text(
     if state == RunState.DENIED:
         return ("" if writes_prose else _composed(results)) or texts.denied
     closing = {
-        RunState.BUDGET: texts.over_budget,
+        RunState.BUDGET: texts.no_room if no_room else texts.over_budget,
         RunState.PENDING_APPROVAL: texts.pending,
         RunState.CANCELLED: texts.cancelled,
         RunState.MODEL_ERROR: broken_off or texts.model_error,

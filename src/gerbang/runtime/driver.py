@@ -31,7 +31,7 @@ from gerbang.runtime.asking import ask_model
 from gerbang.runtime.batching import Finished, run_batch
 from gerbang.runtime.closing import CUT_OFF, closing_text
 from gerbang.runtime.denying import KILLED, any_ran, killed, refused_for_good
-from gerbang.runtime.events import Notice, RunResult, ToolCalled, ToolFinished
+from gerbang.runtime.events import RunResult, ToolCalled, ToolFinished
 from gerbang.runtime.gate import Gate
 from gerbang.runtime.handing import client_calls, is_handed
 from gerbang.runtime.kept import KeptResult
@@ -42,6 +42,7 @@ from gerbang.runtime.offered import offered
 from gerbang.runtime.plan import KILL_ALL
 from gerbang.runtime.reading import Answer, Asked, insists
 from gerbang.runtime.resuming import Progress, is_over
+from gerbang.runtime.room import TOO_LONG, effect_of, fitted, within, worst_effect
 from gerbang.runtime.run_record import RunRecord
 from gerbang.runtime.run_settings import RunSettings
 from gerbang.runtime.session import RunSession
@@ -55,7 +56,6 @@ from gerbang.values.model import ModelRequest
 from gerbang.values.record import OPEN_STATES, CallRow, RunState
 
 _RESERVE_TOKENS = 1_024
-TOO_LONG: Final = "The conversation is larger than the model's context window."
 _NOTHING = parse.Offered(None)
 _LEAVES_OPEN: Final = {
     RunState.CANCELLED: refusals.not_sent(),
@@ -189,9 +189,9 @@ class RunDriver:
             # a run that dies in the model call can be seen, and gone on with
             await self._record.write(session.batch())
         transcript = self._transcript
-        if transcript.size > transcript.limit and not self._made_fit():
+        if transcript.size > transcript.limit and not fitted(transcript, len(self._last), session):
             self._detail = TOO_LONG
-            return ModelFailed()
+            raise TimeoutError
         sampling = settings.sampling
         choice, specs = chosen(sampling, self._specs, first=state.answers == 0)
         offers = command.tools and choice != "none"
@@ -235,15 +235,6 @@ class RunDriver:
             self._show_calls()
         silent = not (answer.calls or self._ran or answer.content.strip())
         return Answered(len(answer.calls), denied=silent and refused_for_good(self._last))
-
-    def _made_fit(self) -> bool:
-        """Shorten the conversation, and tell whether it fits into the model's window by now."""
-        before = self._transcript.shortened
-        fits = self._transcript.fit(keep_last=max(1, len(self._last)))
-        if self._transcript.shortened != before:
-            note = "Older tool results were shortened to fit the context."
-            self._session.emit(Notice("CONTEXT_SHORTENED", note))
-        return fits
 
     def _counted(self, answer: Answer) -> int:
         """Count the tokens of an answer, and return how many they are."""
@@ -289,6 +280,8 @@ class RunDriver:
 
     async def _call(self, state: LoopState) -> CallsDone:
         session = self._session
+        if state.answers == self._asked and self._transcript.tight(len(self._proposals)):
+            self._proposals = within(self._transcript, self._proposals, self._settings.text_protocol)
         results = await run_batch(
             self._gate,
             session,
@@ -319,14 +312,15 @@ class RunDriver:
 
     def _say(self, results: Sequence[Result], step: int) -> None:
         """Put the results into the conversation, in the order of the calls."""
-        append = self._transcript.append
+        transcript, catalogue = self._transcript, self._session.catalogue
         if self._settings.text_protocol:
             kept = [KeptResult(one.call_id, one.tool, one.for_model) for one in results]
             for message in told(kept, self._settings, step, self._session.lang):
-                append(message, result=True)
+                transcript.append(message, result=True, effect=worst_effect(results, catalogue))
         else:
             for one in results:
-                append(tool_message(one.call_id, one.tool, one.for_model))
+                effect = effect_of(one, catalogue) if transcript.half_full else ""
+                transcript.append(tool_message(one.call_id, one.tool, one.for_model), effect=effect)
 
     async def _finish(self, run_state: RunState, state: LoopState) -> RunResult:
         session = self._session
@@ -349,6 +343,7 @@ class RunDriver:
             writes_prose=self._model.writes_prose,
             brought=self._brought,
             broken_off=self._broken_off,
+            no_room=self._detail == TOO_LONG,
         )
         try:
             written = await self._record.finish(run_state, text, state.answers, len(self._results), batch)

@@ -134,6 +134,11 @@ def no_step_left() -> CallError:
     return said("budget_exceeded", "BUDGET_STEPS")
 
 
+def no_room() -> CallError:
+    """Return the error for a call for which, and for whose result, the model's context has no room."""
+    return said("budget_exceeded", "BUDGET_CONTEXT")
+
+
 def killed() -> CallError:
     """Return the error for a call that a kill switch stops."""
     return said("policy_denied", "KILL_SWITCH")

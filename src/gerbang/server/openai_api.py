@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from gerbang.compose.events import AnswerDelta, Finished, ReasoningSeen, RunResult, ToolCalled
 from gerbang.errors import GerbangError, UsageError
-from gerbang.runtime.driver import TOO_LONG
+from gerbang.runtime.room import TOO_LONG
 from gerbang.server.live import LiveRun
 from gerbang.server.openai_answer import BEAT, Completion, Piece, Said, failure
 from gerbang.server.openai_errors import error_reply, invalid
@@ -182,10 +182,11 @@ class ChatReply:
             self._check_end(event.result)
 
     def _check_end(self, result: RunResult) -> None:
-        if result.status not in ("model_error", "cancelled"):
+        no_room = result.detail == TOO_LONG
+        if not no_room and result.status not in ("model_error", "cancelled"):
             return
         self._over = True
-        if result.detail == TOO_LONG:
+        if no_room:
             raise self._ours(invalid(f"{TOO_LONG} Send less of it.", "messages", "CONTEXT_LENGTH_EXCEEDED"))
         _LOG.warning("run failed", extra={"run_id": result.run_id, "error": result.detail})
         if result.status == "cancelled":

@@ -50,7 +50,7 @@ LIMITS: Final[dict[str, Sentence]] = {
         "The time of this run is used up.", "Finish with what is known, and say what is missing."
     ),
     "BUDGET_CONTEXT": Sentence(
-        "The result does not fit into the model's context any more.",
+        "There is no room left in the model's context for this call and what it gives; it was not run.",
         "Ask for less, or finish with what is known.",
     ),
     "REPEATED_CALL": Sentence(

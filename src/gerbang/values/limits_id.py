@@ -47,7 +47,7 @@ LIMITS: Final[dict[str, Sentence]] = {
     "BUDGET_TOKENS": Sentence("Token sudah habis.", FINISH),
     "BUDGET_TIME": Sentence("Waktu proses ini sudah habis.", FINISH),
     "BUDGET_CONTEXT": Sentence(
-        "Hasilnya tidak muat lagi dalam konteks model.",
+        "Konteks model tidak punya ruang lagi untuk panggilan ini dan hasilnya; tidak dijalankan.",
         "Minta lebih sedikit, atau selesaikan dengan yang sudah diketahui.",
     ),
     "REPEATED_CALL": Sentence(
