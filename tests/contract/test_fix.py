@@ -312,3 +312,29 @@ def test_a_fix_holds_for_any_schema(
     old = {(field.path, field.code) for field in answer.invalid_fields}
     new = set() if isinstance(after, ValidCall) else {(f.path, f.code) for f in after.invalid_fields}
     assert new < old
+
+
+NAMED = [
+    ({"cmd": "ls"}, (), "/cmd", "This field does not exist; did you mean command?"),
+    ({"cmd": "ls"}, ("risk",), "/cmd", "This field does not exist; did you mean command?"),  # no fix, a hint
+    ({"Command": "ls"}, (), "/Command", "This field does not exist; did you mean command?"),
+    (
+        {"command": "ls", "explanaton": 5},
+        (),
+        "/explanaton",
+        "This field does not exist; did you mean explanation?",
+    ),
+    ({"command": "ls", "address2": "x"}, (), "/address2", "This field does not exist; leave it out."),
+    ({"command": "ls", "cmd": "ls"}, (), "/cmd", "This field does not exist; leave it out."),
+    ({"text": "ls"}, (), "/text", "This field does not exist; leave it out."),
+    ({"a/b": 1, "command": "ls"}, (), "/a~1b", "This field does not exist; leave it out."),
+]
+
+
+@pytest.mark.parametrize(("arguments", "names", "path", "message"), NAMED)
+def test_a_field_that_does_not_exist_is_told_its_likely_name(
+    arguments: dict[str, Any], names: tuple[str, ...], path: str, message: str
+) -> None:
+    error = checked(required(*names), arguments)
+    assert isinstance(error, CallError)
+    assert {one.path: one.message for one in error.invalid_fields}[path] == message

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from gerbang.contract.catalogue import Catalogue, Entry, Missing
 from gerbang.contract.coerce import coerce
-from gerbang.contract.fix import certain_fix
+from gerbang.contract.fix import certain_fix, with_names
 from gerbang.contract.schema import findings, pointer
 from gerbang.limits import MAX_ARGUMENT_BYTES, MAX_CODE_TEXT, MAX_FINDINGS
 from gerbang.values import CallError, InvalidField, Proposal, ValidCall
@@ -110,7 +110,7 @@ def _invalid(entry: Entry, arguments: dict[str, Any]) -> CallError:
         params,
         entry=sentence if known else "arguments/none",
         recoverable=True,
-        invalid_fields=fields,
+        invalid_fields=with_names(entry, arguments, fields),
         fix=certain_fix(entry, arguments, fields) or UNSET,
     )
 

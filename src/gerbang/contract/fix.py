@@ -11,9 +11,10 @@ from typing import Any, Final
 from gerbang.contract.catalogue import Entry
 from gerbang.contract.coerce import coerce
 from gerbang.contract.schema import Branching, findings
-from gerbang.limits import MAX_FINDINGS
+from gerbang.limits import MAX_CODE_TEXT, MAX_FINDINGS
 from gerbang.values import InvalidField
 from gerbang.values.pointer import at, pointer, steps
+from gerbang.values.sentences import field as finding
 
 Operation = dict[str, Any]
 _MAX_MEMBERS: Final = 300
@@ -55,6 +56,30 @@ def certain_fix(entry: Entry, arguments: dict[str, Any], fields: tuple[InvalidFi
         if not left or len(fix) == known:
             break
     return fix
+
+
+def with_names(
+    entry: Entry, arguments: dict[str, Any], fields: tuple[InvalidField, ...]
+) -> tuple[InvalidField, ...]:
+    """Return the findings, with the name that a field which does not exist is likely meant to have.
+
+    That is a hint for whoever writes the call: it takes less than a fix, which has to leave one reading.
+    """
+    schema = entry.contract.parameters
+    open_names = [name for name in schema.get("properties", {}) if name not in arguments]
+    required = frozenset(schema.get("required", ()))
+    found = []
+    for one in fields:
+        written = steps(one.path)[0] if one.code == "EXTRA_FIELD" and one.path.count("/") == 1 else ""
+        meant = [
+            name
+            for name in open_names
+            if written and _is_misspelt(written, name, name in required, name in required)
+        ]
+        found.append(
+            finding(one.path, one.code, "renamed", name=meant[0][:MAX_CODE_TEXT]) if len(meant) == 1 else one
+        )
+    return tuple(found)
 
 
 def apply(arguments: dict[str, Any], operation: Operation) -> bool:

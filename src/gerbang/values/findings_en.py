@@ -5,6 +5,7 @@ from typing import Final
 FIELDS: Final[dict[str, str]] = {
     "falseSchema": "Nothing is allowed here.",
     "additionalProperties": "This field does not exist; leave it out.",
+    "renamed": "This field does not exist; did you mean {name}?",
     "required": "This field is required.",
     "runtime": "Filled by the runtime.",
     "type": "Must be {wanted}, not {given}.",

@@ -5,6 +5,7 @@ from typing import Final
 FIELDS: Final[dict[str, str]] = {
     "falseSchema": "Di sini tidak boleh ada apa pun.",
     "additionalProperties": "Field ini tidak dikenal; hilangkan.",
+    "renamed": "Field ini tidak dikenal; apakah maksudnya {name}?",
     "required": "Field ini wajib.",
     "runtime": "Diisi oleh sistem.",
     "type": "Harus {wanted}, bukan {given}.",
