@@ -27,6 +27,8 @@ def rules(place: Path) -> Path:
         "version: 1\nrules:\n"
         "  - {id: a, match: {tool: mail.send.v1, arguments: {too: x}}, decision: deny, reason: R}\n"
     )
+    (place / "binary").write_bytes(b"\xff\x00\x01")
+    (place / "empty").write_text("")
     (place / "bundle").mkdir()
     for name in ("rules.yaml", "rules.cases.yaml"):
         (place / "bundle" / name).write_text((place / name).read_text())
@@ -56,6 +58,16 @@ def rules(place: Path) -> Path:
             ["ask  CLASS_EXTERNAL", "No rule matches: the default of"],
         ),
         (["explain", "strict", "call.json"], 2, ["cannot be read"]),
+        (["explain", "strict", "nothing.json"], 2, ["nothing.json cannot be read: there is no such file"]),
+        (["explain", "strict", "bundle"], 2, ["bundle cannot be read: it is a folder"]),
+        (["explain", "strict", "binary"], 2, ["binary cannot be read: it is not UTF-8 text (byte 0)"]),
+        (["explain", "strict", ""], 2, ["The input cannot be read: it is empty"]),
+        (["explain", "strict", "[]"], 2, ["Expected `object`, got `array`. The input is a mapping, such as"]),
+        (["explain", "strict", "empty"], 2, ["got `null`. The input is a mapping, such as"]),
+        (["explain", "", "{}"], 2, ["There is no policy ''"]),
+        (["test", ""], 2, ["There is no file or folder without a name"]),
+        (["test", "empty"], 2, ["empty has no cases: no empty.cases.yaml lies beside it"]),
+        (["lint", "binary"], 2, ["it is not UTF-8 text"]),
         (["explain", "strict", '{"tool": 5}'], 2, ["input: Expected `object`, got `int` - at `$.tool`"]),
         (["explain", "nothing.yaml", "{}"], 2, ["There is no policy 'nothing.yaml'"]),
         (["lint", "rules.yaml"], 0, ["rules.yaml: note: no default is written"]),

@@ -163,6 +163,8 @@ def test_fail_on(place: Path, level: str, code: int) -> None:
         (["--fail-on", "fatal"], "--fail-on takes note, warning or error, not 'fatal'."),
         (["--json", "--sarif"], "choose one"),
         (["nowhere.yaml"], "There is no nowhere.yaml."),
+        ([""], "There is no file without a name."),
+        (["/dev/null"], "/dev/null holds no contract."),
         (["broken.yaml"], "broken.yaml"),
         (["--module", "no_such_module"], "The module 'no_such_module' was not found."),
         (["--module", "json"], "The module 'json' holds no tools."),

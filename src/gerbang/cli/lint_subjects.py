@@ -63,13 +63,17 @@ def _with_headers(tool: Any) -> Contract:
 
 def _from_path(path: str) -> list[Any]:
     place = Path(path).expanduser()
-    if not place.exists():
-        raise ConfigError(f"There is no {place}. Name a contract file, a folder of them, or a tools file.")
+    if not path or not place.exists():
+        shown = place if path else "file without a name"
+        raise ConfigError(f"There is no {shown}. Name a contract file, a folder of them, or a tools file.")
     if place.suffix == ".json" and place.is_file() and _is_tools_file(place):
         http_file = importlib.import_module("gerbang.adapters.tools.http_file")  # brings the HTTP client
         return list(http_file.load_tools(place))
     see_current_folder()  # for modules that a file names
-    return load_contracts(place)
+    found = load_contracts(place)
+    if not found:
+        raise ConfigError(f"{place} holds no contract. Write one, or name another file or folder.")
+    return found
 
 
 def _is_tools_file(place: Path) -> bool:

@@ -63,16 +63,17 @@ def _found(place: str, policy: str | None) -> tuple[list[Path], str]:
     path = Path(place).expanduser()
     if place in NAMES and not path.exists():
         return case_files(path_of(place)), policy or place
-    if not path.exists():
+    if not place or not path.exists():
         raise UsageError(
-            f"There is no file or folder {place}. Name cases, a policy, or one of: {', '.join(NAMES)}."
+            f"There is no file or folder {place or 'without a name'}. Name cases, a policy, or one of: "
+            f"{', '.join(NAMES)}."
         )
     if path.is_file() and path.name.endswith(CASES):
         return [path], policy or str(policy_of_cases(path))
     files = case_files(path)
     if not files:
-        wanted = f"{path.stem}{CASES} beside it" if path.is_file() else f"a file *{CASES} in it"
-        raise UsageError(f"{place} has no cases: there is no {wanted}. Write one, or name another.")
+        wanted = f"no {path.stem}{CASES} lies beside it" if not path.is_dir() else f"no *{CASES} lies in it"
+        raise UsageError(f"{place} has no cases: {wanted}. Write one, or name another.")
     return files, policy or place
 
 

@@ -88,11 +88,24 @@ def _read(call: str) -> PolicyInput:
     elif call.lstrip()[:1] in ("{", "[") or "\n" in call or ": " in call:
         text, origin = call, "input"
     else:
-        try:
-            text, origin = Path(call).expanduser().read_text("utf-8"), call
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"The input {call} cannot be read: {error}") from None
+        text, origin = _text(call), call
     return read_document(read_yaml(text, origin, PolicyError), origin)  # YAML covers JSON
+
+
+def _text(name: str) -> str:
+    """Return what a file holds. Raises UsageError."""
+    try:
+        return Path(name).expanduser().read_text("utf-8")
+    except UnicodeDecodeError as error:
+        why = f"it is not UTF-8 text (byte {error.start})"
+    except FileNotFoundError:
+        why = "there is no such file"
+    except IsADirectoryError:
+        why = "it is a folder" if name else "it is empty"
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+    shown = f" {one_line(name)}" if name else ""
+    raise UsageError(f"The input{shown} cannot be read: {why}. Give a file, JSON or YAML, or - .")
 
 
 def _print(screen: Screen, told: Explanation) -> None:

@@ -46,7 +46,7 @@ def path_of(name: str) -> Path:
     path = Path(name).expanduser()
     if name in NAMES and not path.exists():
         return shipped_path(name)
-    if not path.exists():
+    if not name or not path.exists():
         raise PolicyError(
             f"There is no policy {name!r}. Give a file, a folder, or one of: {', '.join(NAMES)}."
         )

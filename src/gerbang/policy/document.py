@@ -134,6 +134,7 @@ class _Document(_Form, frozen=True):
     coerced: bool = False
 
 
+_EXAMPLE: Final = "The input is a mapping, such as {tool: {name: notes.read.v1, risk_class: read_internal}}."
 FIELDS: Final = _Document.__struct_fields__
 """The fields of the document."""
 
@@ -147,7 +148,8 @@ def read_document(data: Any, where: str, history: History | None = None) -> Poli
     try:
         form = msgspec.convert(data, _Document)
     except msgspec.ValidationError as error:
-        raise PolicyError(f"{where}: {_readable(str(error))}") from None
+        form_of = "" if isinstance(data, dict) else f" {_EXAMPLE}"
+        raise PolicyError(f"{where}: {_readable(str(error))}{form_of}") from None
     if form.input_version != INPUT_VERSION:
         raise PolicyError(
             f"{where}: input_version {form.input_version} is not known; this is {INPUT_VERSION}."
