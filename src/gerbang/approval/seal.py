@@ -6,6 +6,7 @@ import hmac
 import msgspec
 from msgspec.structs import replace
 
+from gerbang.values.canonical import digest
 from gerbang.values.record import ApprovalRow
 
 
@@ -18,6 +19,11 @@ def is_genuine(row: ApprovalRow, key: bytes) -> bool:
     """Tell whether nothing of the request was changed by anybody without the store's key."""
     given = row.seal.encode("utf-8", "backslashreplace")  # whatever somebody wrote there
     return hmac.compare_digest(given, _seal(row, key).encode())
+
+
+def shown_mark(row: ApprovalRow) -> str:
+    """Return what names a request as it is now: who decides says by it what they were shown."""
+    return digest(["shown", row.approval_id, row.state, row.seal])
 
 
 def _seal(row: ApprovalRow, key: bytes) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from gerbang import Gateway
+from gerbang.approval.seal import shown_mark
 from gerbang.cli import options
 from gerbang.cli.approval_view import as_dict, changes_of, lines, state_now, when
 from gerbang.cli.approvals_outbox import outbox
@@ -206,7 +207,7 @@ def edit(
         new = await _in_editor(row) if given is None else given
         if new == shown_arguments(row):
             raise UsageError("Nothing was changed. To agree to it as it is: gerbang approvals approve")
-        return await gate.approve(row.approval_id, by=who, arguments=new, reason=reason)
+        return await gate.approve(row.approval_id, by=who, arguments=new, reason=reason, seen=shown_mark(row))
 
     return _decided(options.settings(config, store=store), work, as_json=json)
 

@@ -57,21 +57,25 @@ class Controls(Hearing):
         by: Principal,
         arguments: dict[str, Any] | None = None,
         reason: str = "",
+        seen: str | None = None,
     ) -> ApprovalRow:
         """Agree to a pending request; the call runs when it is made again, or its run is resumed.
 
-        `arguments` replaces the call's arguments; they pass the whole gate again. Where the policy wants
-        two people the request stays `pending` until a second one has agreed. Raises UsageError for an
-        unknown id, a request of another tenant, one that was decided before, and for a person whom the
-        policy does not let approve it.
+        `arguments` replaces the call's arguments; they pass the whole gate again. `seen` is the mark of the
+        request that the person was shown (`gerbang.approval.seal.shown_mark`): if it has changed since,
+        nothing is decided. Where the policy wants two people the request stays `pending` until a second one
+        has agreed. Raises UsageError for an unknown id, a request of another tenant, one that was decided
+        before, and for a person whom the policy does not let approve it.
         """
         _ = self.gate
-        return await self._people.approve(approval_id, by, arguments, str(reason))
+        return await self._people.approve(approval_id, by, arguments, str(reason), seen)
 
-    async def refuse(self, approval_id: str, *, by: Principal, reason: str = "") -> ApprovalRow:
+    async def refuse(
+        self, approval_id: str, *, by: Principal, reason: str = "", seen: str | None = None
+    ) -> ApprovalRow:
         """Refuse a pending request; the model is told. Raises UsageError like `approve`."""
         _ = self.gate
-        return await self._people.refuse(approval_id, by, str(reason))
+        return await self._people.refuse(approval_id, by, str(reason), seen)
 
     async def cancel(self, approval_id: str, *, by: Principal, reason: str = "") -> ApprovalRow:
         """Withdraw a pending request; the call may be proposed anew. Raises UsageError like `approve`."""

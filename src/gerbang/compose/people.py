@@ -7,7 +7,7 @@ approval is used.
 from typing import Any
 
 from gerbang.approval.machine import ApprovalEvent, ApprovalState
-from gerbang.approval.seal import is_genuine, sealed
+from gerbang.approval.seal import is_genuine, sealed, shown_mark
 from gerbang.compose.runs import check_person
 from gerbang.contract.catalogue import Catalogue
 from gerbang.errors import UsageError
@@ -27,6 +27,10 @@ class Objected(UsageError):
     """The policy does not let this person approve the call."""
 
 
+class Changed(UsageError):
+    """The request is not what was shown to the person who decides."""
+
+
 class People:
     """Decides requests of a store. Raises UsageError for what cannot be decided (again), having recorded
     that somebody tried.
@@ -40,10 +44,15 @@ class People:
         self._catalogue = catalogue
 
     async def approve(
-        self, approval_id: str, by: Principal, arguments: dict[str, Any] | None = None, reason: str = ""
+        self,
+        approval_id: str,
+        by: Principal,
+        arguments: dict[str, Any] | None = None,
+        reason: str = "",
+        seen: str | None = None,
     ) -> ApprovalRow:
         """Agree to a request, with other arguments if some are given. It is granted when enough have."""
-        ballot = await self._ballot(approval_id, by, "approve")
+        ballot = await self._ballot(approval_id, by, "approve", seen)
         edited = None if arguments is None else self._edited(ballot, arguments)
         after = ballot.agree(by, reason, self._clock.now(), edited=edited)
         if isinstance(after, CallError):
@@ -51,9 +60,11 @@ class People:
             raise Objected(f"{after.message} ({after.error_code}) Nothing was changed.")
         return await self._write(ballot, after, by)
 
-    async def refuse(self, approval_id: str, by: Principal, reason: str) -> ApprovalRow:
+    async def refuse(
+        self, approval_id: str, by: Principal, reason: str, seen: str | None = None
+    ) -> ApprovalRow:
         """Refuse a request."""
-        ballot = await self._ballot(approval_id, by, "refuse")
+        ballot = await self._ballot(approval_id, by, "refuse", seen)
         return await self._write(ballot, ballot.refuse(by, reason, self._clock.now()), by)
 
     async def cancel(self, approval_id: str, by: Principal, reason: str) -> ApprovalRow:
@@ -77,8 +88,8 @@ class People:
             raise UsageError(f"The new arguments cannot run: {edited.message} {fields}".strip())
         return edited
 
-    async def _ballot(self, approval_id: str, by: Principal, what: str) -> Ballot:
-        """Return a request that waits and that `by` may decide."""
+    async def _ballot(self, approval_id: str, by: Principal, what: str, seen: str | None = None) -> Ballot:
+        """Return a request that waits and that `by` may decide; `seen` is the mark of what they saw."""
         check_person(by)
         row = await self._store.approval(approval_id) if is_name(approval_id) else None
         if row is None or row.tenant != by.tenant:
@@ -106,6 +117,12 @@ class People:
         if self._clock.now() >= row.expires_at:
             await self._write(ballot, ended(row, ApprovalEvent.TIME_OUT, "", self._clock.now()), None)
             raise UsageError(f"Approval {row.approval_id} has expired.")
+        if seen is not None and seen != shown_mark(row):
+            await self._tried(ballot, by, "APPROVAL_CHANGED")
+            raise Changed(
+                f"Approval {row.approval_id} is not what was shown: somebody has spoken on it since. "
+                "Look at it again; nothing was changed."
+            )
         return ballot
 
     async def _write(self, ballot: Ballot, after: ApprovalRow, by: Principal | None) -> ApprovalRow:

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gerbang.approval.machine import ApprovalState
+from gerbang.compose.people import Changed
 from gerbang.errors import UsageError
 from gerbang.server.operation import (
     SHORT,
@@ -26,19 +27,22 @@ from gerbang.server.schemas import ApprovalView, approval_view
 from gerbang.server.service import Service
 from gerbang.values.record import ApprovalRow, RunState
 
+Mark = Annotated[str, Meta(max_length=200)]
 Reason = Annotated[str, Meta(max_length=2_000)]
 
 
 class DecisionNote(Struct, frozen=True, forbid_unknown_fields=True):
-    """Why; shown to the model when the call is refused."""
+    """Why; shown to the model when the call is refused. `mark` is that of the request that was shown."""
 
     reason: Reason = ""
+    mark: Mark | None = None
 
 
 class EditBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """The arguments that shall run instead. They pass every check again."""
+    """The arguments that shall run instead. They pass every check again. `mark` as for a plain decision."""
 
     arguments: dict[str, Any]
+    mark: Mark | None = None
 
 
 class ApprovalList(Struct, frozen=True):
@@ -91,23 +95,28 @@ async def shown(exchange: Exchange) -> Reply:
 
 async def approve(exchange: Exchange) -> Reply:
     """Grant a request as it is."""
-    _read_note(exchange)
-    return await _decide(exchange, grant=True)
+    return await _decide(exchange, grant=True, mark=_read_note(exchange).mark)
 
 
 async def deny(exchange: Exchange) -> Reply:
     """Refuse a request."""
-    return await _decide(exchange, grant=False, reason=_read_note(exchange).reason)
+    note = _read_note(exchange)
+    return await _decide(exchange, grant=False, reason=note.reason, mark=note.mark)
 
 
 async def edit(exchange: Exchange) -> Reply:
     """Grant a request with other arguments."""
     body: EditBody = exchange.read(_EDIT)
-    return await _decide(exchange, grant=True, arguments=body.arguments)
+    return await _decide(exchange, grant=True, arguments=body.arguments, mark=body.mark)
 
 
 async def _decide(
-    exchange: Exchange, *, grant: bool, reason: str = "", arguments: dict[str, Any] | None = None
+    exchange: Exchange,
+    *,
+    grant: bool,
+    reason: str = "",
+    arguments: dict[str, Any] | None = None,
+    mark: str | None = None,
 ) -> Reply:
     who = exchange.caller.principal
     row = await _own(exchange, exchange.path[0])
@@ -116,9 +125,11 @@ async def _decide(
     gateway = exchange.service.toolsets.of(who.tenant).gateway
     try:
         if grant:
-            row = await gateway.approve(row.approval_id, by=who, arguments=arguments)
+            row = await gateway.approve(row.approval_id, by=who, arguments=arguments, seen=mark)
         else:
-            row = await gateway.refuse(row.approval_id, by=who, reason=reason)
+            row = await gateway.refuse(row.approval_id, by=who, reason=reason, seen=mark)
+    except Changed as error:
+        raise problem(409, "conflict", "CHANGED", str(error)) from None
     except UsageError as error:
         fresh = await _own(exchange, exchange.path[0])
         if fresh.state != ApprovalState.PENDING:
@@ -181,6 +192,9 @@ _EXAMPLE: Final[dict[str, Any]] = {
     "decided_by": None,
     "decided_at": None,
     "note": "",
+    "edited_by": None,
+    "agreed": [],
+    "mark": "sha256:6a0f61eb38edbbd48c5a5d9a8d0cd2ce3b0a3a0b8f3c1e5b1ed1ad0b1c6e0c02",
 }
 _COMMON: Final = (400, 401, 403, 404, 429, 500, 503)
 _DECIDING: Final = (*_COMMON, 409, 413, 415, 422)
@@ -235,7 +249,7 @@ GROUP: Final = RouteGroup(
             right="approvals",
             body=DecisionNote,
             body_about="May be left out.",
-            examples={"plain": {"value": {}}},
+            examples={"plain": {"value": {}}, "as shown": {"value": {"mark": _EXAMPLE["mark"]}}},
             answers=_DONE,
             problems=_DECIDING,
         ),

@@ -5,6 +5,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from gerbang.approval.seal import shown_mark
+from gerbang.runtime.ballot import opened
 from gerbang.runtime.requests import shown_arguments
 from gerbang.server.run_names import given_name
 from gerbang.values.record import ApprovalRow, EventRow, RunRow
@@ -96,7 +98,11 @@ class RunView(Struct, frozen=True):
 
 
 class ApprovalView(Struct, frozen=True):
-    """A request for a person's decision. `preview` says what will happen; secrets are masked."""
+    """A request for a person's decision. `preview` says what the model asked for; secrets are masked.
+
+    `arguments` are what would run. `edited_by` has changed them; `agreed` have agreed to them as they are.
+    `mark` names the request as it is shown here: who decides sends it along.
+    """
 
     approval_id: str
     run_id: str
@@ -110,6 +116,9 @@ class ApprovalView(Struct, frozen=True):
     decided_by: str | None
     decided_at: float | None
     note: str
+    edited_by: str | None
+    agreed: list[str]
+    mark: str
 
 
 class EventView(Struct, frozen=True):
@@ -142,6 +151,8 @@ def run_view(row: RunRow, live: bool) -> RunView:
 
 def approval_view(row: ApprovalRow) -> ApprovalView:
     """Return an approval's row as it is shown."""
+    ballot = opened(row)
+    editor = None if ballot is None else ballot.editor
     return ApprovalView(
         approval_id=row.approval_id,
         run_id=given_name(row.run_id, row.tenant),
@@ -155,6 +166,9 @@ def approval_view(row: ApprovalRow) -> ApprovalView:
         decided_by=row.decided_by,
         decided_at=row.decided_at,
         note=row.note,
+        edited_by=None if editor is None else editor.user,
+        agreed=[] if ballot is None else list(ballot.agreed),
+        mark=shown_mark(row),
     )
 
 

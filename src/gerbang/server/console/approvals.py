@@ -5,6 +5,8 @@ from typing import Any, Final
 import msgspec
 
 from gerbang.approval.machine import ApprovalState
+from gerbang.approval.seal import shown_mark
+from gerbang.compose.people import Changed
 from gerbang.errors import UsageError
 from gerbang.server import approvals as decisions
 from gerbang.server.console import pages
@@ -12,7 +14,6 @@ from gerbang.server.console.cards import (
     card,
     contract_of,
     hidden_of,
-    mark_of,
     masked,
     read_arguments,
     restored,
@@ -124,17 +125,22 @@ async def approve_edited(visit: Visit) -> Reply:
 async def _decided(
     visit: Visit, row: ApprovalRow, *, grant: bool, reason: str = "", arguments: dict[str, Any] | None = None
 ) -> Reply:
+    seen = visit.form["seen"]  # it was looked at, but somebody may speak on the request right now
     if grant:
         _confirmed(visit, row)
         try:
-            row = await visit.gateway.approve(row.approval_id, by=visit.who, arguments=arguments)
+            row = await visit.gateway.approve(row.approval_id, by=visit.who, arguments=arguments, seen=seen)
+        except Changed:
+            raise problem(409, "conflict", "CHANGED", visit.said("changed_meanwhile")) from None
         except UsageError as error:
             if arguments is not None:
                 raise
             raise problem(409, "conflict", "CANNOT_DECIDE", str(error)) from None
     else:
         try:
-            row = await visit.gateway.refuse(row.approval_id, by=visit.who, reason=reason)
+            row = await visit.gateway.refuse(row.approval_id, by=visit.who, reason=reason, seen=seen)
+        except Changed:
+            raise problem(409, "conflict", "CHANGED", visit.said("changed_meanwhile")) from None
         except UsageError as error:
             raise problem(409, "conflict", "CANNOT_DECIDE", str(error)) from None
     if row.state == ApprovalState.PENDING:
@@ -158,7 +164,7 @@ async def _as_shown(visit: Visit) -> ApprovalRow:
     row = await own(visit, visit.form.get("id", ""))
     if row.state != ApprovalState.PENDING:
         raise problem(409, "conflict", "DECIDED", visit.said("decided_before", state=row.state))
-    if visit.form.get("seen") != mark_of(row):
+    if visit.form.get("seen") != shown_mark(row):
         raise problem(409, "conflict", "CHANGED", visit.said("changed_meanwhile"))
     return row
 

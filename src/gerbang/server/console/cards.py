@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from gerbang.approval.machine import ApprovalState
+from gerbang.approval.seal import shown_mark
 from gerbang.approval.terms import read_terms
 from gerbang.approval.votes import read_votes
 from gerbang.audit.redact import MASK, redact
@@ -17,7 +18,6 @@ from gerbang.server.console.origins import Origins, Source, Value, source_text
 from gerbang.server.console.visit import Visit
 from gerbang.taint.label import looks_like_instructions, trust_of
 from gerbang.values import Contract, RiskClass
-from gerbang.values.canonical import digest
 from gerbang.values.record import ERASED, ApprovalRow, CallState, RunRow
 
 LONG: Final = 2_000
@@ -81,7 +81,7 @@ async def card(visit: Visit, row: ApprovalRow) -> Card:
         edited=() if ballot is None or editor is None else _edited(ballot, arguments, hidden),
         typed=row.tool if contract is not None and contract.risk == RiskClass.DESTRUCTIVE else "",
         open=row.state == ApprovalState.PENDING and visit.gateway.clock.now() < row.expires_at,
-        mark=mark_of(row),
+        mark=shown_mark(row),
     )
 
 
@@ -143,11 +143,6 @@ def read_arguments(written: bytes) -> dict[str, Any]:
     """Return the arguments of a row."""
     found: dict[str, Any] = msgspec.json.decode(written)
     return found
-
-
-def mark_of(row: ApprovalRow) -> str:
-    """Return the digest of what a decision would be about."""
-    return digest(["console", row.approval_id, row.binding, row.state, row.votes, row.arguments.decode()])
 
 
 def contract_of(visit: Visit, tool: str) -> Contract | None:
