@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -73,6 +74,117 @@ def test_headers_and_bodies_have_a_size(plain: Server) -> None:
         assert b" 413 " in answer.split(b"\r\n")[0]
         answer = await raw(plain, request(plain, "Content-Length: 99999999999999"))
         assert b" 413 " in answer.split(b"\r\n")[0]
+
+    asking(plain, work)
+
+
+UPGRADE = (
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec-WebSocket-Version: 13",
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "more", "body"),
+    [
+        ("POST", ["Content-Length: 3"], b"abc"),
+        ("GET", ["Content-Length: 10"], b""),
+        ("GET", ["Transfer-Encoding: chunked"], b""),
+        ("GET", [f"X-{number}: a" for number in range(200)], b""),
+        ("POST", [], b""),
+        ("GET", ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="], b""),
+    ],
+)
+def test_what_is_no_handshake_is_answered_and_closed(
+    plain: Server, method: str, more: list[str], body: bytes
+) -> None:
+    async def work(_: Client) -> None:
+        answer = await raw(plain, request(plain, *UPGRADE, *more, method=method, path="/ws") + body)
+        assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 405")), answer[:60]
+
+    asking(plain, work)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Host: evil.example",
+        "Origin: http://evil.example",
+        "Authorization: Bearer x",
+        "X-API-Key: x",
+        "Content-Type: text/plain",
+        "Idempotency-Key: x",
+    ],
+)
+def test_a_header_that_decides_something_stands_there_once(plain: Server, line: str) -> None:
+    async def work(_: Client) -> None:
+        last = f"Content-Length: {len(CALL)}"
+        for lines in ([line, line], [line, f"{line.partition(':')[0].upper()}: {plain.url}"]):
+            if line.startswith("Host"):
+                lines = lines[:1]  # ours is the other one
+            answer = await raw(plain, request(plain, *lines, "Connection: close", last) + CALL)
+            assert answer.startswith(b"HTTP/1.1 400"), answer[:60]
+            assert b"HEADER_TWICE" in answer
+        for name in ("Host", "Origin", "Authorization"):
+            given = (f"{name}: a", f"{name}: b")
+            answer = await raw(plain, request(plain, *UPGRADE, *given, method="GET", path="/ws"))
+            assert answer.startswith(b"HTTP/1.1 400"), answer[:60]
+
+    asking(plain, work)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "[::1]evil.example",
+        "localhost:x@evil",
+        "localhost:80/../",
+        "localhost:",
+        "localhost:123456",
+        "[::1",
+        "[]",
+    ],
+)
+def test_a_host_is_a_name_and_a_port(plain: Server, host: str) -> None:
+    async def work(_: Client) -> None:
+        head = f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        answer = await raw(plain, head.encode())
+        want = b"HTTP/1.1 200" if host == "localhost:" else b"HTTP/1.1 421"
+        assert answer.startswith(want), answer[:60]
+
+    asking(plain, work)
+
+
+def test_pings_of_a_client_that_reads_nothing_are_not_kept(plain: Server) -> None:
+    ping = b"\x89\xfd\0\0\0\0" + b"x" * 125
+    empty = b"\x00\x80\0\0\0\0"
+
+    def kept() -> int:
+        (line,) = [
+            line
+            for line in Path(f"/proc/{plain.process.pid}/status").read_text().splitlines()
+            if line.startswith("VmRSS")
+        ]
+        return int(line.split()[1]) * 1024
+
+    async def work(_: Client) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", plain.port)
+        writer.write(request(plain, *UPGRADE, method="GET", path="/ws"))
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
+        before = kept()
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        for _turn in range(300):
+            writer.write(ping * 1_000)
+            await writer.drain()
+        assert kept() - before < 20_000_000  # of 39 that were sent, each with an answer as large
+        writer.write(b"\x01\x81\0\0\0\0a")
+        for _turn in range(300):
+            writer.write(empty * 10_000)
+            await writer.drain()
+        assert kept() - before < 20_000_000
+        writer.transport.abort()
 
     asking(plain, work)
 

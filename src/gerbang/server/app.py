@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gerbang.errors import GerbangError
 from gerbang.server import cors, problems
 from gerbang.server.app_scope import CALLER, SERVICE
-from gerbang.server.guard import Guard, read_body
+from gerbang.server.guard import Guard, read_body, read_headers
 from gerbang.server.operation import Exchange, Operation, RouteGroup, Routes
 from gerbang.server.problems import Problem, problem
 from gerbang.server.replies import Reply, problem_reply
@@ -87,7 +87,7 @@ class Application:
             )
 
     async def _answer(self, scope: Scope, receive: Receive, send: "_Answering", route: list[str]) -> None:
-        headers = dict(scope["headers"])
+        headers = read_headers(scope)
         origin = self._guard.check(scope, headers)
         found = self._routes.find(scope["path"])
         if found is None:
@@ -133,9 +133,9 @@ class Application:
         await self._further(scope, self._guard.bounded(receive), send)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(scope["headers"])
         scope[SERVICE] = self.service
         try:
+            headers = read_headers(scope)
             self._guard.check(scope, headers)
             if not any(route.matches(scope)[0].value for route in self._further.routes):
                 raise problems.not_found("such WebSocket")

@@ -1,6 +1,7 @@
 """Checks before anything else: the host asked for, where the request comes from, its size, and its sender."""
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,18 @@ LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _DROPPED: Final = 4
 """This many times the limit is read and dropped of a body that is too large."""
 _MAX_KNOWN: Final = 64
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]*\]|[^\[\]:@/?#\s]*)(?::[0-9]{0,5})?")
+_ONCE: Final = frozenset(
+    (
+        b"host",
+        b"origin",
+        b"authorization",
+        b"x-api-key",
+        b"content-type",
+        b"idempotency-key",
+        b"last-event-id",
+    )
+)
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -170,6 +183,20 @@ def too_large(limit: int) -> Problem:
     return found
 
 
+def read_headers(scope: Scope) -> dict[bytes, bytes]:
+    """Return the headers of a request by their names. Raises Problem when one that decides something is there
+    twice: whoever stands before us may have gone by the other one.
+    """
+    given = scope["headers"]
+    headers: dict[bytes, bytes] = dict(given)
+    if len(headers) != len(given):
+        names = [name for name, _ in given if name in _ONCE]
+        if len(names) != len(set(names)):
+            twice = next(name for name in names if names.count(name) > 1).decode()
+            raise bad_request(f"The header {twice} is there twice.", "Send it once.", "HEADER_TWICE")
+    return headers
+
+
 def is_loopback(host: str) -> bool:
     """Tell whether a host that is to be bound can only be reached from this machine."""
     if host == "localhost":
@@ -187,9 +214,9 @@ def _host_names(host: str, allowed: tuple[str, ...]) -> frozenset[str]:
 
 
 def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+    """Return the name in front of the port; empty for what is no host at all."""
+    found = _HOST.fullmatch(host)
+    return "" if found is None else found[1]
 
 
 def _foreign_page() -> Problem:

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 from gerbang.server.corked import Corked
 from gerbang.server.settings import ServerSettings
@@ -17,6 +18,8 @@ _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 )
 _TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_NO_HANDSHAKE: Final = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_MOST_PIECES: Final = 4_096
 _HEAD: Final = "head"
 _BODY: Final = "body"
 _FULL: Final = (
@@ -198,6 +201,26 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         """Go on: it takes what is sent."""
         self._patience.stop()
         super().resume_writing()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes. The head came whole: what is no handshake by now (it has a body, say) never will be."""
+        super().data_received(data)
+        if not self.handshake_initiated and not self.transport.is_closing():
+            self.transport.write(_NO_HANDSHAKE)
+            self.transport.close()
+
+    def handle_ping(self) -> None:
+        """Answer, unless the client takes no answers: they would pile up here."""
+        if self.writable.is_set():
+            super().handle_ping()
+        else:
+            self.conn.data_to_send()
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a piece of a message. Their bytes are bounded, but not how many are empty."""
+        super().handle_cont(event)
+        if len(self.frames) > _MOST_PIECES:
+            self.frames = [b"".join(self.frames)]
 
     async def send(self, message: Any) -> None:
         """Send; a close goes out behind what waits, it does not wait itself."""
