@@ -50,7 +50,7 @@ def rules(place: Path) -> Path:
         (["test", "strict", "--full"], 0, ["13 of 13 cases passed."]),
         (["test", "nothing.yaml"], 2, ["There is no file or folder nothing.yaml"]),
         (["test", "workspace"], 2, ["workspace has no cases", "*.cases.yaml"]),
-        (["test", "workspace/notes.txt"], 2, ["has no cases", "notes.cases.yaml beside it"]),
+        (["test", "workspace/notes.txt"], 2, ["has no cases", "no notes.cases.yaml lies beside it"]),
         (["explain", "rules.yaml", json.dumps(CALL)], 0, ["deny  NOT_TO_X, MAIL", "never (deny): decided"]),
         (
             ["explain", "strict", json.dumps(CALL)],
