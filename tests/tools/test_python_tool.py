@@ -542,3 +542,10 @@ def test_one_decorator_makes_many_tools() -> None:
     def second(tenant: str) -> None: ...
 
     assert decorate(first).contract.digest == decorate(second).contract.digest
+
+
+@pytest.mark.parametrize("given", [print, "weather.get_current.v1", None])
+def test_a_tool_is_made_by_keywords(given: Any) -> None:
+    bare: Any = tool
+    with pytest.raises(ContractError, match=r"write @tool\(name="):
+        bare(given)

@@ -150,7 +150,7 @@ def tool(*, contract: "Contract | HasContract | str") -> _Decorator: ...
 
 
 def tool(
-    *,
+    *bare: object,
     name: Any = None,
     risk: Any = None,
     description: str | None = None,
@@ -170,6 +170,10 @@ def tool(
     `#NAME` at its end when the file holds several. The function's parameters must be those of the contract.
     Raises ContractError at once for anything that cannot be a contract.
     """
+    if bare:
+        raise ContractError(
+            "@tool takes keywords only: write @tool(name='weather.get_current.v1', risk='read_external')."
+        )
     if contract is not None and (name is not None or risk is not None or description is not None or more):
         raise ContractError("@tool takes a whole contract, or the fields of one; not both.")
 
