@@ -153,4 +153,4 @@ class Receipts:
         row = self._rows.get(call_id)
         if row is None or (self._run is not None and self._run.salt == ERASED):
             return None
-        return hash_of(orjson.loads(row.arguments))
+        return hash_of(msgspec.json.decode(row.arguments))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-import orjson
+import msgspec
 
 from gerbang.audit.commitments import SALT_BYTES, Commitments
 from gerbang.policy import basis
@@ -38,7 +38,7 @@ def recorded(run: RunRow, events: Iterable[EventRow], calls: Iterable[CallRow]) 
     put together from the run, its events and its calls; then parts are guessed, and `whole` says so.
     """
     rows = _Rows(run, calls)
-    told = [(event.kind, _place(body), body) for event in events if (body := orjson.loads(event.body))]
+    told = [(event.kind, _place(body), body) for event in events if (body := msgspec.json.decode(event.body))]
     sent = {place for kind, place, _ in told if kind == _SENT}
     started: dict[str, Any] = {}
     found: dict[tuple[str, str, str], Recorded] = {}
@@ -72,7 +72,7 @@ def recorded(run: RunRow, events: Iterable[EventRow], calls: Iterable[CallRow]) 
             decision,
             tuple(body["reasons"]),
             whole or _put_together(run, started, body, outside),
-            None if row is None or run.salt == ERASED else orjson.loads(row.arguments),
+            None if row is None or run.salt == ERASED else msgspec.json.decode(row.arguments),
             "running" if kind == _SENT else None,
             whole is not None,
             tuple(since),

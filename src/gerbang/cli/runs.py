@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Final, TypeVar
 
-import orjson
+import msgspec
 import typer
 from msgspec import to_builtins
 
@@ -125,7 +125,9 @@ async def _asked(store: Store, run: RunRow) -> str:
         return run.prompt
     names = dict.fromkeys(call.tool for call in await store.calls(run.run_id))
     if not names:  # refused before they were sent: only the record tells
-        bodies = [orjson.loads(event.body) for event in await store.events(run.run_id, limit=_FIRST_EVENTS)]
+        bodies = [
+            msgspec.json.decode(event.body) for event in await store.events(run.run_id, limit=_FIRST_EVENTS)
+        ]
         names = dict.fromkeys(str(body["tool_name"]) for body in bodies if body.get("tool_name"))
     return f"call {', '.join(names)}" if names else ""
 
@@ -157,6 +159,6 @@ def _readable(value: Any) -> Any:
     if not isinstance(value, bytes):
         return value
     try:
-        return orjson.loads(value) if value else None
-    except orjson.JSONDecodeError:
+        return msgspec.json.decode(value) if value else None
+    except msgspec.MsgspecError:
         return value.decode("utf-8", "backslashreplace")

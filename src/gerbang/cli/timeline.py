@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import orjson
+import msgspec
 
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
@@ -98,7 +98,7 @@ def _time(body: dict[str, Any]) -> float:
 
 def _body(event: EventRow) -> dict[str, Any]:
     try:
-        body = orjson.loads(event.body)
-    except orjson.JSONDecodeError:  # shown as it is; `verify` is what judges it
+        body = msgspec.json.decode(event.body)
+    except msgspec.MsgspecError:  # shown as it is; `verify` is what judges it
         return {"code": event.body[:200].decode("utf-8", "backslashreplace")}
     return body if isinstance(body, dict) else {}

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-import orjson
+import msgspec
 
 from gerbang.audit.chain import PENDING
 from gerbang.audit.receipts import hash_of
@@ -120,7 +120,7 @@ def refusal(
             "salt_id": session.memory.marks.name,
             "detail_hash": PENDING,
             "input_redacted": shown_input(call),
-            "arguments_hash": hash_of(orjson.loads(call.canonical)),
+            "arguments_hash": hash_of(msgspec.json.decode(call.canonical)),
         }
     if decision is not None:
         facts |= {

@@ -17,6 +17,7 @@ from gerbang.values.pointer import escaped
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")  # exact buffers: orjson's keep 4 KB each
 _SAFE: Final = 9_007_199_254_740_992
 _MAX_PATH: Final = 500
+_MOST_DIGITS: Final = 4_300  # the sign counts: what is written here can be read by every reader of ours
 # The fewest bytes that a member takes, its comma included: `"":0,` and `0,`. What a member's own members
 # take comes on top, so that the sum over all containers is never more than the length of the JSON text.
 _ENTRY: Final = 5
@@ -198,9 +199,12 @@ def _string(value: str) -> str:
 
 def _integer(value: int) -> str:
     try:
-        return int.__repr__(value)
+        text = int.__repr__(value)
     except ValueError:  # the interpreter bounds the digits it converts
-        raise NotCanonical("NOT_A_NUMBER", "", "The integer has too many digits.") from None
+        text = ""
+    if not 0 < len(text) <= _MOST_DIGITS:
+        raise NotCanonical("NOT_A_NUMBER", "", "The integer has too many digits.")
+    return text
 
 
 def _number(value: float) -> str:
