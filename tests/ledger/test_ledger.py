@@ -97,6 +97,29 @@ def test_a_natural_key_outlives_versions_and_other_arguments(tool: str) -> None:
     assert natural(tool, "id", id=1.0, memo="x") == DIFFERENT["natural"]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (1, 1.0, True),
+        (0, -0.0, True),
+        (10**21, 1e21, True),
+        (2**70, float(2**70), True),
+        (10**17 + 16, float(10**17 + 16), True),
+        ([10**22], [1e22], True),
+        ({"of": [10**22]}, {"of": [1e22]}, True),
+        (10**17 + 20, float(10**17 + 16), False),
+        (2**53 + 1, float(2**53), False),
+        (1, True, False),
+        (1, "1", False),
+        (0.1, 0.2, False),
+        (10**21, 10**21 + 1, False),
+    ],
+)
+def test_a_natural_key_goes_by_the_amount_not_by_its_writing(one: Any, other: Any, same: bool) -> None:
+    keys = [natural_key("acme", "bank.pay.v1", ("amount",), {"amount": value}) for value in (one, other)]
+    assert (keys[0] == keys[1]) is same
+
+
 def test_arguments_as_deep_as_they_may_be_have_a_natural_key() -> None:
     value: Any = 1
     for _ in range(63):

@@ -37,7 +37,7 @@ def natural_key(tenant: str, tool: str, fields: tuple[str, ...], arguments: dict
     """Return the key by what the effect is about: the tool without its version, and the named fields."""
     namespace, dot, version = tool.rpartition(".")
     name = namespace if dot and version[:1] == "v" and version[1:].isdigit() else tool
-    return _key(["natural", tenant, name, [[field, arguments.get(field)] for field in fields]])
+    return _key(["natural", tenant, name, [[field, _exact(arguments.get(field))] for field in fields]])
 
 
 class Fingerprints:
@@ -56,6 +56,20 @@ class Fingerprints:
         inner.update(tool.encode() + b"\x00" + arguments)
         outer.update(inner.digest())
         return outer.hexdigest()
+
+
+def _exact(value: Any) -> Any:
+    """Return the value with each whole number as an integer: `1e21` is the same amount as its 22 digits, but
+    canonical JSON writes a double of that size with an exponent.
+    """
+    kind = type(value)
+    if kind is float:
+        return int(value) if value.is_integer() else value
+    if kind is dict:
+        return {name: _exact(item) for name, item in value.items()}
+    if kind is list:
+        return [_exact(item) for item in value]
+    return value
 
 
 def _key(parts: list[Any]) -> str:
