@@ -60,7 +60,9 @@ def call(
     )
     text = read_all(MAX_ARGUMENT_BYTES, say("the_arguments")) if arguments == "-" else arguments
     if dry_run:
-        return run_interruptible(_dry_run(chosen, tool, read_object(text), python or [], as_json=json))
+        return run_interruptible(
+            _dry_run(chosen, tool, read_object(text), python or [], as_json=json, run_id=run)
+        )
     return run_interruptible(
         _call(chosen, tool, read_object(text), python or [], as_json=json, pending=pending, run_id=run)
     )
@@ -90,12 +92,18 @@ async def _call(
 
 
 async def _dry_run(
-    settings: Settings, tool: str, arguments: dict[str, object], extra: list[str], *, as_json: bool
+    settings: Settings,
+    tool: str,
+    arguments: dict[str, object],
+    extra: list[str],
+    *,
+    as_json: bool,
+    run_id: str | None,
 ) -> Exit:
     screen = Screen.standard()
     with contextlib.redirect_stdout(sys.stderr):  # what a tool prints is no part of the answer
         async with street.gateway(settings, screen, extra) as gate:
-            would = await gate.dry_run(tool, arguments)
+            would = await gate.dry_run(tool, arguments, run_id=run_id)
     if as_json:
         screen.document(would.as_dict())
     else:

@@ -269,7 +269,7 @@ class Gateway(Controls):
         intent: str | None = None,
         state: str | None = None,
     ) -> Decision:
-        """Say what would happen and why. Runs and records nothing.
+        """Say what would happen and why, by what this process knows of the run. Runs and records nothing.
 
         A call that a layer before policy refuses is denied with that layer's error code as its reason.
         """
@@ -291,18 +291,23 @@ class Gateway(Controls):
         arguments: dict[str, Any] | str,
         *,
         principal: Principal | None = None,
+        run_id: str | None = None,
+        step_id: StepId = 1,
         purpose: str | None = None,
         intent: str | None = None,
         state: str | None = None,
     ) -> DryRun:
         """Say what a call would do: the decision, its error, and what an approver would be shown.
 
-        Unlike `decide` it looks up all that validators and policy ask for. Runs and records nothing.
+        Unlike `decide` it looks up all that a call would, the run's records too. Runs and records nothing.
         """
-        who = principal or LOCAL
-        check_place(who, None, 1, None, purpose, intent)
-        session = self.session("dry", principal=who, purpose=purpose, intent=intent, state=state)
-        return await self.gate.dry_run(session, given.propose(session, tool, arguments, 1, 0))
+        who, name = principal or LOCAL, run_id or "dry"
+        check_place(who, run_id, step_id, None, purpose, intent)
+        memory = await self._runs.looked_up(run_id, who, self.store, self.catalogue)
+        session = self.session(
+            name, principal=who, purpose=purpose, intent=intent, state=state, memory=memory
+        )
+        return await self.gate.dry_run(session, given.propose(session, tool, arguments, step_id, 0))
 
     def tools(
         self,

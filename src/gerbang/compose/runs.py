@@ -39,16 +39,7 @@ class CallerRuns:
         known = self._runs.get(run_id)
         if known is not None:
             return self._owned(run_id, known, owner), False
-        row = await store.run(run_id)
-        if row is not None and (row.tenant, row.user) != owner:
-            raise _foreign(run_id)
-        memory = RunMemory(Budget())  # whoever has an own loop has own budgets
-        memory.knows = 0  # others may drive the run as well
-        if row is not None:
-            if row.prompt:
-                memory.known.say(row.prompt)
-            await remember_calls(store, run_id, catalogue, memory)
-            await remember_refusals(store, run_id, memory)
+        memory, row = await _remembered(run_id, owner, store, catalogue)
         known = self._runs.get(run_id)  # somebody was faster meanwhile
         if known is not None:
             return self._owned(run_id, known, owner), False
@@ -57,6 +48,18 @@ class CallerRuns:
             self._runs.pop(next(iter(self._runs)))
         self._runs[run_id] = (owner, memory)
         return memory, row is None
+
+    async def looked_up(
+        self, run_id: str | None, who: Principal, store: Store, catalogue: Catalogue
+    ) -> RunMemory | None:
+        """Return what the run carries, as `memory` does, for a look at it: nothing of it is kept here."""
+        if run_id is None:
+            return None
+        owner = (who.tenant, who.user)
+        known = self._runs.get(run_id)
+        if known is not None:
+            return self._owned(run_id, known, owner)
+        return (await _remembered(run_id, owner, store, catalogue))[0]
 
     def known(self, run_id: str | None, who: Principal) -> RunMemory | None:
         """Return what a run carries that this process knows and that belongs to `who`."""
@@ -68,6 +71,23 @@ class CallerRuns:
         if known[0] != owner:
             raise _foreign(run_id)
         return known[1]
+
+
+async def _remembered(
+    run_id: str, owner: tuple[str, str], store: Store, catalogue: Catalogue
+) -> tuple[RunMemory, RunRow | None]:
+    """Return what a run carries by its records, and its row where it has one."""
+    row = await store.run(run_id)
+    if row is not None and (row.tenant, row.user) != owner:
+        raise _foreign(run_id)
+    memory = RunMemory(Budget())  # whoever has an own loop has own budgets
+    memory.knows = 0  # others may drive the run as well
+    if row is not None:
+        if row.prompt:
+            memory.known.say(row.prompt)
+        await remember_calls(store, run_id, catalogue, memory)
+        await remember_refusals(store, run_id, memory)
+    return memory, row
 
 
 def first_row(session: RunSession, alone: bool, now: float) -> RunRow:

@@ -166,6 +166,8 @@ class Gate:
 
     async def dry_run(self, session: RunSession, proposal: Proposal) -> DryRun:
         """Say what would happen to the proposal, looking up what is needed. Runs and records nothing."""
+        if session.memory.knows >= 0:
+            await self._catching_up.learn(session)
         return await self._looking.dry_run(session, proposal)
 
     async def _obliged(self, session: RunSession, ticket: Ticket, again: bool) -> Result | None:

@@ -1,7 +1,5 @@
 """`/v1/calls`: one gated call. `/v1/decisions`: what would happen, and why; nothing runs."""
 
-import asyncio
-from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
@@ -15,7 +13,6 @@ from gerbang.server.replies import Reply, json_reply
 from gerbang.server.run_keys import key_of, key_parameter
 from gerbang.server.run_names import MAX_GIVEN, inner_name, result_as_given
 from gerbang.server.schemas import DecisionView, ResultView
-from gerbang.values import CallError, Decision
 
 
 def _nothing() -> msgspec.Raw:
@@ -58,7 +55,8 @@ class CallBody(Struct, frozen=True, forbid_unknown_fields=True):
 class DecisionBody(Struct, frozen=True, forbid_unknown_fields=True):
     """A call that is only decided on; fields as in a call.
 
-    With `run_id` the run's history counts; without, everything that the call would look up is looked up.
+    Everything that the call would look up is looked up; with `run_id` what the run has done counts too, in
+    whatever process.
     """
 
     SCHEMAS: ClassVar[dict[str, Any]] = {"step_id": _STEP, "arguments": _OBJECT}
@@ -116,25 +114,14 @@ async def decide(exchange: Exchange) -> Reply:
         code, message = fault or ("CALL_NOT_JSON", "The arguments are no JSON object.")
         raise bad_request(message, "Send one JSON object.", code)
     place: dict[str, Any] = {"principal": who, "purpose": asked.purpose, "intent": asked.intent}
-    step = _step(asked.step_id)
     try:
         inner = inner_name(exchange.caller, asked.run_id)
-        if inner is None:
-            dry = await toolset.gateway.dry_run(asked.tool, arguments, **place)
-            return json_reply(_decided(asked.tool, dry.decision, dry.error, dry.preview))
-        decide_now = partial(toolset.gateway.decide, asked.tool, arguments, run_id=inner, **place)
-        if hasattr(toolset.gateway.policy, "decide_async"):  # its sync twin waits for another process
-            decision = await asyncio.to_thread(decide_now, step_id=step)
-        else:
-            decision = decide_now(step_id=step)
+        step = _step(asked.step_id)
+        dry = await toolset.gateway.dry_run(asked.tool, arguments, run_id=inner, step_id=step, **place)
     except UsageError as error:
         raise _of_usage(error, asked.run_id) from None
-    return json_reply(_decided(asked.tool, decision, None, ""))
-
-
-def _decided(tool: str, decision: Decision, error: CallError | None, preview: str) -> dict[str, Any]:
-    said = None if error is None else error.as_dict()
-    return {"tool": tool, **decision.as_dict(), "error": said, "preview": preview}
+    said = None if dry.error is None else dry.error.as_dict()
+    return json_reply({"tool": asked.tool, **dry.decision.as_dict(), "error": said, "preview": dry.preview})
 
 
 def _arguments(raw: msgspec.Raw) -> str:
