@@ -32,6 +32,7 @@ _NO_STORE: Final = (b"cache-control", b"no-store")
 _DATA: Final = frozenset({b"application/json", b"application/problem+json"})
 _SECURE_DATA: Final = (_SECURE[0], _SECURE[3], _CLOSED, _NO_STORE)
 """What data needs: it is no page that could be framed, or that refers to others."""
+_DATA_HEADERS: Final = {kind: ((b"content-type", kind), *_SECURE_DATA) for kind in _DATA}
 
 
 class Application:
@@ -109,7 +110,10 @@ class Application:
         scope[CALLER] = caller
         body = await read_body(receive, headers, self.service.settings.max_body)
         reply = await operation.handler(Exchange(self.service, scope, headers, caller, body, names))
-        await reply(scope, receive, send)
+        if type(reply) is Reply:
+            await send.whole(reply, scope, receive)
+        else:
+            await reply(scope, receive, send)
 
     def _unslashed(self, scope: Scope) -> ASGIApp | None:
         """Return the way to a page that is asked for with a slash too many at its end, if there is one."""
@@ -178,6 +182,15 @@ class _Answering:
         self._send = send
         self.extra: cors.Headers = ()
         self.status = 0
+
+    async def whole(self, reply: Reply, scope: Scope, receive: Receive) -> None:
+        """Send an answer with one body: data without headers of its own in one go, if the server can."""
+        at_once = getattr(self._send, "answer", None)
+        if at_once is None or reply.headers or self.extra or reply.content_type not in _DATA:
+            await reply(scope, receive, self)
+            return
+        self.status = reply.status
+        await at_once(reply.status, _DATA_HEADERS[reply.content_type], reply.body)
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -1,4 +1,8 @@
-"""A transport that sends all that is written in one turn of the loop at once: an answer's head and body."""
+"""A transport that sends all that is written in one turn of the loop at once: an answer's head and body.
+
+It goes out behind the work of the turn. A client that is woken by its answer while requests of others are in
+work takes caches and processor from them: that costs more than the callback here (docs/decisions/0009).
+"""
 
 import asyncio
 from typing import Any

@@ -193,9 +193,10 @@ class Metrics:
 
     def _of(self, tool: str) -> tuple[str]:
         """Return the tool's label: a model that makes up names cannot make up labels without end."""
-        if tool.startswith(_CLIENTS):
-            tool = _CLIENTS + "*"  # nor can the tools that clients bring
         found = self._labels.get(tool)
+        if found is None and tool.startswith(_CLIENTS):
+            tool = _CLIENTS + "*"  # nor can the tools that clients bring
+            found = self._labels.get(tool)
         if found is None:
             found = (tool if len(self._labels) < _MAX_NAMES else _OTHER,)
             self._labels[found[0]] = found

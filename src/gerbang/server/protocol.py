@@ -5,13 +5,17 @@ minute would hold its connection for ever.
 """
 
 import asyncio
+from functools import lru_cache
 from typing import Any, Final, cast
+from urllib.parse import unquote
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
 from gerbang.server.corked import Corked
+from gerbang.server.cycle import Cycle
 from gerbang.server.settings import ServerSettings
 
 _TOO_LARGE: Final = (
@@ -20,6 +24,10 @@ _TOO_LARGE: Final = (
 _TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _NO_HANDSHAKE: Final = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _MOST_PIECES: Final = 4_096
+_ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
+_INVALID: Final = "Invalid HTTP request received."
+_KEPT_TARGET: Final = 256
+"""Targets up to this length are remembered as they were read; a client asks for the same ones."""
 _HEAD: Final = "head"
 _BODY: Final = "body"
 _FULL: Final = (
@@ -37,7 +45,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._stage: str | None = _HEAD
         self._timed: str | None = None
-        self._head_bytes = 0
+        self._head_bytes = self._piece_bytes = self._first_bytes = 0
+        self._upgrades = False
         self._idle_since = 0.0
         self._refused = False
         self._patience = _Patience(self.loop, self.settings.send_timeout_s)
@@ -57,7 +66,18 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._head_bytes += len(data)
-        super().data_received(data)
+        self._piece_bytes = len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            if self._upgrades:
+                self.handle_websocket_upgrade()
+            else:
+                self._unsupported_upgrade_warning()
+        except httptools.HttpParserError:
+            self.logger.warning(_INVALID)
+            self.send_400_response(_INVALID)
+            return
         if self._stage is _HEAD and self._head_bytes > self.settings.max_headers and self.parser is not None:
             self._refuse(_TOO_LARGE)
         elif self._stage is not self._timed:
@@ -65,28 +85,72 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begin with a request's head."""
-        self._stage, self._head_bytes = _HEAD, 0
-        super().on_message_begin()
+        self._stage, self._head_bytes, self._first_bytes = _HEAD, 0, self._piece_bytes
+        self.url, self.headers = b"", []
+        self.expect_100_continue = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header. What comes behind the body (a trailer) is none."""
+        if self._stage is _HEAD:
+            name = name.lower()
+            if name == b"expect":
+                self.expect_100_continue = value.lower() == b"100-continue"
+            self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """Go on with the body; it has a time of its own."""
+        """Go on with the body, which has a time of its own, and let the request be answered."""
         self._stage = _BODY
-        if sum([len(name) + len(value) + 4 for name, value in self.headers]) > self.settings.max_headers:
+        if self._refused:
+            return
+        headers, limit = self.headers, self.settings.max_headers
+        may_be = self._head_bytes + self._first_bytes > limit  # if nothing else came with it
+        if may_be and sum([len(name) + len(value) + 4 for name, value in headers]) > limit:
             self._refused = True
             self._refuse(_TOO_LARGE)
             return
-        super().on_headers_complete()
+        parser = self.parser
+        version = parser.get_http_version()
+        scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": _ASGI,
+            "http_version": version,
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "root_path": "",
+            "headers": headers,
+            "method": parser.get_method().decode("ascii"),
+        }
+        self.scope = scope  # type: ignore[assignment]
+        self._upgrades = parser.should_upgrade() and self._should_upgrade()
+        if self._upgrades:
+            return
+        read = _remembered_target if len(self.url) <= _KEPT_TARGET else _target
+        scope["path"], scope["raw_path"], scope["query_string"] = read(self.url)
+        former: Any = self.cycle
+        keep_alive = version != "1.0" and parser.should_keep_alive()
+        cycle = Cycle(self, scope, keep_alive, self.expect_100_continue)
+        self.cycle = cycle  # type: ignore[assignment]
+        if former is None or former.response_complete:
+            self._begin(cycle)
+        else:  # it waits for the answer to the request before it
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, self.app))  # type: ignore[arg-type]
+
+    def _begin(self, cycle: Any) -> None:
+        cycle.task = task = self.loop.create_task(cycle.run(self.app))
+        self.tasks.add(task)
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body, if its request was taken."""
-        if not self._refused:
-            super().on_body(body)
+        if not self._refused and not self._upgrades and not self.cycle.response_complete:
+            self.cycle.take(body)  # type: ignore[attr-defined]
 
     def on_message_complete(self) -> None:
         """Wait for nothing more from the client."""
         self._stage = None
-        if not self._refused:
-            super().on_message_complete()
+        if not self._refused and not self._upgrades and not self.cycle.response_complete:
+            self.cycle.end()  # type: ignore[attr-defined]
 
     def handle_websocket_upgrade(self) -> None:
         """Leave the connection to the WebSocket protocol."""
@@ -104,7 +168,15 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
             self.timeout_keep_alive_task = None
-        super().connection_lost(exc)
+        self.connections.discard(self)
+        cycle: Any = self.cycle
+        if cycle is not None:
+            cycle.disconnected = cycle.disconnected or not cycle.response_complete
+            cycle.tell()
+        self.flow.resume_writing()
+        if exc is None:
+            self.transport.close()
+        self.parser = None  # type: ignore[assignment]  # it holds on to this
 
     def pause_writing(self) -> None:
         """Wait for a client that takes nothing, but not for ever."""
@@ -121,10 +193,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
-        self.flow.resume_reading()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
         if self.pipeline:
-            cycle, app = self.pipeline.pop()
-            self._start_asgi_task(cycle, app)
+            self._begin(self.pipeline.pop()[0])
             return
         self._idle_since = self.loop.time()
         if self.timeout_keep_alive_task is None:
@@ -144,13 +216,10 @@ class BoundedProtocol(HttpToolsProtocol):
         else:
             self.transport.close()
 
-    def _unset_keepalive_if_required(self) -> None:
-        """Let the timer run: it looks when the connection was last used."""
-
     @property
     def _idle(self) -> bool:
         """True when no request is being answered."""
-        cycle: RequestResponseCycle | None = self.cycle  # None before the first request
+        cycle: Any = self.cycle  # None before the first request
         return cycle is None or cycle.response_complete
 
     def _keep_time(self) -> None:
@@ -255,3 +324,13 @@ def bounded(settings: ServerSettings) -> tuple[type[BoundedProtocol], type[Bound
     """Return the protocols for these settings: of HTTP, and of WebSockets."""
     members = {"settings": settings}
     return type("Http", (BoundedProtocol,), members), type("WebSocket", (BoundedWebSocket,), members)
+
+
+def _target(url: bytes) -> tuple[str, bytes, bytes]:
+    """Return a request's path, the path as it was sent, and its query. Raises HttpParserError."""
+    parsed = httptools.parse_url(url)
+    path = parsed.path.decode("ascii")
+    return unquote(path) if "%" in path else path, parsed.path, parsed.query or b""
+
+
+_remembered_target: Final = lru_cache(512)(_target)

@@ -1,0 +1,90 @@
+"""What goes over one connection: requests one behind the other, in pieces, announced, with trailers."""
+
+import asyncio
+
+import pytest
+
+from tests.server.running import Client, Server, asking
+from tests.server.test_limits import raw
+
+CALL = b'{"tool":"weather.get_current.v1","arguments":{"city":"Paris"}}'
+LENGTH = b"Content-Length: %d\r\n" % len(CALL)
+CHUNKS = b"%x\r\n%b\r\n%x\r\n%b\r\n0\r\n" % (20, CALL[:20], len(CALL) - 20, CALL[20:])
+CLOSE = b"Connection: close\r\n"
+
+
+def head(server: Server, line: bytes, *fields: bytes) -> bytes:
+    return b"%b\r\nHost: 127.0.0.1:%d\r\n%b\r\n" % (line, server.port, b"".join(fields))
+
+
+def answers(data: bytes) -> list[tuple[bytes, bytes]]:
+    """Return the status line and body of each answer in what came back."""
+    found = []
+    while data:
+        top, _, data = data.partition(b"\r\n\r\n")
+        fields = dict(line.lower().split(b": ", 1) for line in top.split(b"\r\n")[1:])
+        size = int(fields.get(b"content-length", b"0"))
+        found.append((top.split(b"\r\n")[0], data[:size]))
+        data = data[size:]
+    return found
+
+
+def test_requests_behind_one_another_are_answered_in_their_order(plain: Server) -> None:
+    async def work(_: Client) -> None:
+        health = head(plain, b"GET /healthz HTTP/1.1")
+        call = head(plain, b"POST /v1/calls HTTP/1.1", LENGTH) + CALL
+        missing = head(plain, b"GET /nowhere HTTP/1.1", CLOSE)
+        got = answers(await raw(plain, health + call + health + missing))
+        assert [line[9:12] for line, _ in got] == [b"200", b"200", b"200", b"404"]
+        assert [b'"tool"' in body for _, body in got] == [False, True, False, False]
+
+    asking(plain, work)
+
+
+@pytest.mark.parametrize(
+    ("line", "fields", "pieces", "status"),
+    [
+        (b"POST /v1/calls HTTP/1.1", LENGTH, (CALL,), b"200"),
+        (b"POST /v1/calls HTTP/1.1", LENGTH, (CALL[:9], CALL[9:30], CALL[30:]), b"200"),
+        (b"POST /v1/calls HTTP/1.0", LENGTH, (CALL,), b"200"),
+        (b"POST /v1/calls HTTP/1.1", b"Transfer-Encoding: chunked\r\n", (CHUNKS, b"\r\n"), b"200"),
+        (b"POST /v1/calls?x=%zz HTTP/1.1", LENGTH, (CALL,), b"200"),
+        (b"POST /v1%2Fcalls HTTP/1.1", LENGTH, (CALL,), b"200"),
+        (b"POST /v1/calls HTTP/1.1", b"Content-Length: 0\r\n", (), b"400"),
+        (b"HEAD /healthz HTTP/1.1", b"", (), b"200"),
+    ],
+)
+def test_a_request_may_come_in_pieces(
+    plain: Server, line: bytes, fields: bytes, pieces: tuple[bytes, ...], status: bytes
+) -> None:
+    async def work(_: Client) -> None:
+        answer = await raw(plain, head(plain, line, fields, CLOSE), *pieces, pause=0.02)
+        top, _end, body = answer.partition(b"\r\n\r\n")
+        assert top.split(b" ")[1] == status
+        assert b"\r\nconnection: close" in top
+        assert (b'"tool"' in body) == (status == b"200" and not line.startswith(b"HEAD"))
+        assert body or line.startswith(b"HEAD")
+        assert b"\r\ncontent-length: " in top
+
+    asking(plain, work)
+
+
+def test_what_stands_behind_a_body_is_no_header(plain: Server) -> None:
+    async def work(_: Client) -> None:
+        before = head(plain, b"POST /v1/calls HTTP/1.1", b"Transfer-Encoding: chunked\r\n", CLOSE)
+        behind = b"Host: example.com\r\nOrigin: http://example.com\r\nExpect: 100-continue\r\n\r\n"
+        assert (await raw(plain, before + CHUNKS + behind)).startswith(b"HTTP/1.1 200 ")
+
+    asking(plain, work)
+
+
+def test_a_client_that_asks_is_told_to_go_on(plain: Server) -> None:
+    async def work(_: Client) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", plain.port)
+        writer.write(head(plain, b"POST /v1/calls HTTP/1.1", LENGTH, b"Expect: 100-continue\r\n", CLOSE))
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        writer.write(CALL)
+        assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+        writer.close()
+
+    asking(plain, work)
