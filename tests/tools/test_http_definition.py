@@ -74,10 +74,22 @@ def test_the_digest_covers_the_request(tmp_path: Path) -> None:
     assert len(digests) == len(changed)
 
 
+@pytest.mark.parametrize("told", [{}, {"description": ""}, {"description": " \n"}])
+def test_a_tool_without_a_description_loads_with_a_warning(
+    tmp_path: Path, told: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    item = {"name": "get_item", "url": "https://api.example.com/items?token=t0p", "method": "get", **told}
+    tool = g.load_tools(write(tmp_path, item))[0]
+    assert tool.contract.description == "Sends GET to api.example.com."
+    assert "there is no description" in tool.notes[0]
+    assert "[0] 'get_item': there is no description" in caplog.text
+
+
 FAULTS: list[tuple[dict[str, Any], list[str]]] = [
     ({"urll": "x"}, ["urll", "no such field", "did you mean 'url'?"]),
     ({"name": None}, ["[0]: name", "missing"]),
-    ({"description": " "}, ["description", "missing"]),
+    ({"description": 5}, ["description", "must be text"]),
+    ({"description": None}, ["description", "must be text"]),
     ({"name": "two words"}, ["'two words' is not a tool name"]),
     ({"url": None}, ["url: the field url is missing"]),
     ({"url": "/items"}, ["url", "must begin with http:// or https://"]),

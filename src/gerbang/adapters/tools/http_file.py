@@ -16,7 +16,13 @@ from typing import Any, Final
 
 from gerbang.adapters.tools.egress import Egress, own_place
 from gerbang.adapters.tools.http_body import HttpTool
-from gerbang.adapters.tools.http_definition import REQUEST_FIELDS, BadField, advice, read_definition
+from gerbang.adapters.tools.http_definition import (
+    REQUEST_FIELDS,
+    BadField,
+    HttpDefinition,
+    advice,
+    read_definition,
+)
 from gerbang.adapters.tools.http_pool import HttpPool
 from gerbang.adapters.tools.http_template import nearest
 from gerbang.contract.build import make_contract
@@ -28,6 +34,7 @@ TIMEOUT_S: Final = 15.0
 """Default time-out of one call, in seconds."""
 MAX_FILE_BYTES: Final = 4_194_304
 MAX_TOOLS: Final = 1_000
+UNTOLD: Final = "there is no description; say when to use the tool and what it returns, the model goes by it"
 
 _BELOW: Final = {
     least: frozenset(str(risk) for risk in RiskClass if risk.rank < least.rank)
@@ -126,13 +133,15 @@ def make_tool(
 ) -> HttpTool:
     """Return the tool of one definition. Raises BadField and ContractError."""
     if not isinstance(entry, dict):
-        raise BadField("(tool)", "a tool must be an object with name, description and url")
+        raise BadField("(tool)", "a tool must be an object with name, url and, for the model, description")
     for field in entry:
         if field not in _FIELDS:
             raise BadField(field, f"there is no such field{nearest(field, _FIELDS)}")
-    for field in ("name", "description"):
-        if not isinstance(entry.get(field), str) or not entry[field].strip():
-            raise BadField(field, f"the field {field} is missing; it is text, and the model reads it")
+    if not isinstance(entry.get("name"), str) or not entry["name"].strip():
+        raise BadField("name", "the field name is missing; it is text, and the model reads it")
+    told = entry.get("description", "")
+    if not isinstance(told, str):
+        raise BadField("description", "description must be text; the model reads it")
     parameters = entry.get("parameters", {"type": "object", "properties": {}})
     properties = parameters.get("properties", {}) if isinstance(parameters, dict) else None
     if not isinstance(properties, dict):
@@ -152,6 +161,7 @@ def make_tool(
     written = known.get("annotations", {})
     known |= {
         "parameters": parameters,
+        "description": told if told.strip() else _untold(definition),
         "sensitive": sorted({*hidden, *definition.header_arguments}),
         "secrets": definition.secrets,
         "body": definition.digest,
@@ -160,8 +170,12 @@ def make_tool(
         known["annotations"] = {**written, "http": definition.note}
     contract = make_contract(origin=where, **known)
     allowed = own_place(definition.place, trusted=trusted) if egress is None else egress
-    notes = tuple(advice(definition))
+    notes = tuple(advice(definition) if told.strip() else (UNTOLD, *advice(definition)))
     return HttpTool(contract, definition, pool, allowed, notes, "file" if trusted else "request")
+
+
+def _untold(definition: HttpDefinition) -> str:
+    return f"Sends {(definition.method or definition.verb)[:80]} to {definition.place.host}."
 
 
 def _entries(data: bytes, origin: str) -> list[Any]:
