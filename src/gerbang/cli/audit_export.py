@@ -17,6 +17,7 @@ from gerbang.audit.receipts import Environment, hash_of, receipt
 from gerbang.cli import options
 from gerbang.cli.exits import Exit
 from gerbang.cli.recorded_store import known_run, with_store
+from gerbang.cli.safe_text import json_safe
 from gerbang.cli.screen import Screen
 from gerbang.compose.auditing import every_event, every_head
 from gerbang.ports import Store
@@ -81,7 +82,7 @@ def export(
 
 
 def _line(screen: Screen, value: dict[str, Any]) -> None:
-    screen.write(orjson.dumps(value).decode() + "\n")
+    screen.write(json_safe(orjson.dumps(value).decode()) + "\n")
 
 
 async def _runs(store: Store, run_id: str | None) -> AsyncIterator[str]:

@@ -21,6 +21,7 @@ from gerbang.cli.timeline import timeline
 from gerbang.config import Settings
 from gerbang.errors import UsageError
 from gerbang.ports import Store
+from gerbang.values.principal import MAX_NAME
 from gerbang.values.record import AnswerRow, CallRow, EventRow, RunRow
 
 T = TypeVar("T")
@@ -63,7 +64,7 @@ def list_(
         screen.note(say("no_runs", store=shown_address(settings.store)))
     else:
         table = [
-            (run.run_id, _when(run.started_at), run.state, str(run.steps), one_line(asked, 60))
+            (_name(run), _when(run.started_at), run.state, str(run.steps), one_line(asked, 60))
             for run, asked in found
         ]
         for line in rows(say("head_runs").split("|"), table):
@@ -117,6 +118,11 @@ def show(
 def _read(settings: Settings, read: Callable[[Store], Awaitable[T]]) -> T | None:
     """Read from the store; None when it does not exist, which is then not made."""
     return with_store(settings, read) if street.store_exists(settings) else None
+
+
+def _name(run: RunRow) -> str:
+    """Return the whole name, which commands take: a caller chose it, and may have put anything into it."""
+    return one_line(run.run_id, 10 * MAX_NAME)
 
 
 async def _asked(store: Store, run: RunRow) -> str:
