@@ -30,6 +30,10 @@ _WORDS: Final = tuple(
 _SPAN: Final = re.compile(r"(?<![\w.,/\-])-?[(\d](?:[\d\s.+\-*/×÷^%()]|,(?=\d{3}(?!\d)))*[\d)](?![\w/])")
 _OPERATION: Final = re.compile(r"[\d)]\s*(?:[+*/×÷^%]|\s-)[\s\-(*/]*\d")
 _NO_SUM: Final = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?/\d\d?(?:/\d+)?|[\d\s\-]*\d-\d[\d\s\-]*")
+_HOW_MUCH: Final = re.compile(
+    r"^berapa(?:kah)?(?: (?:hasil|jumlah|nilai)(?:nya)?)?(?: dari)? (?=[(\d])", re.IGNORECASE
+)
+"""How Indonesian asks for a sum. The model reads that as the name of a file, and `Hitung` well."""
 _GAP: Final = re.compile(r"(?<=[\d)])\s+(?=[\d(])")
 
 
@@ -47,6 +51,8 @@ class Sums:
         numbers = set(re.findall(r"\d+", plain))
         self._free = [s for s in _STANDINS if numbers.isdisjoint(s.split("+"))]
         self.text = _SPAN.sub(self._swap, plain)
+        if self._sums:
+            self.text = _HOW_MUCH.sub("Hitung ", self.text)
 
     def restore(self, arguments: Any) -> Any:
         """Return a call's arguments with the expressions back in place, or None when one was mangled."""
