@@ -38,6 +38,7 @@ def test_a_revoked_key_ends_its_websocket(tmp_path: Path) -> None:
                 await say(ws, "hello")
                 assert (await until_end(ws))[-1]["status"] == "completed"
                 revoke(tmp_path, "ana")
+                await asyncio.sleep(0.1)
                 asked = len(model.requests)
                 await say(ws, "hello")
                 closed = await ws.receive(timeout=20)
@@ -65,6 +66,7 @@ def test_a_revoked_key_hears_no_more_of_a_run(tmp_path: Path) -> None:
             async with http.session.get(events, headers=bearer(token)) as stream:
                 assert (await stream.content.readline()).startswith((b"id:", b"event:"))
                 revoke(tmp_path, "ana")
+                await asyncio.sleep(0.1)  # a process sees it within a millisecond
                 model.released.set()
                 heard = [message.json() async for message in ws]  # what was said before may still come
                 assert ws.close_code == 1008
