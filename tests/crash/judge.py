@@ -46,7 +46,7 @@ async def judge(
     """Return what is wrong; nothing is what it should be."""
     wrong: list[str] = []
     row = await store.run(run_id)
-    if row is None and scenario.single and not any(line.what == "done" for line in lines):
+    if row is None and (scenario.single or scenario.left) and not any(line.what == "done" for line in lines):
         return ["an effect, and nothing on record"] if effects else []  # it died in its first commit
     state = "missing" if row is None else row.state
     if state != scenario.end and not (scenario.single and state == "cancelled"):

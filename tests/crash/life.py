@@ -91,7 +91,7 @@ def tools(scenario: Scenario, origin: str, points: Points) -> list[Any]:
         "parameters": item,
         "url": origin + scenario.path,
         "risk": scenario.risk,
-        "timeout_s": 4.0,
+        "timeout_s": scenario.timeout_s,
         "retry": {"max_attempts": 3, "base_ms": 1, "max_ms": 5},
     }
     made = {
@@ -147,7 +147,7 @@ async def live(order: Order) -> None:
     gateway = g.Gateway(
         tools=tools(scenario, order.origin, points),
         policy=scenario.rules(not order.life.startswith("first")),
-        store=KillingStore(open_store(order.store), points),
+        store=KillingStore(open_store(order.store), points, order.run_id),
         approver=person(scenario, points, running),
         lease_s=order.lease_s,
         approval_s=scenario.approval_s,
@@ -155,6 +155,8 @@ async def live(order: Order) -> None:
     async with gateway as gate:
         if scenario.single:
             await _single(gate, order)
+        elif scenario.left and not order.life.startswith("first"):
+            await _left(gate, order, scenario)
         elif scenario.direct:
             await _direct(gate, order)
         else:
@@ -175,10 +177,19 @@ async def _single(gate: g.Gateway, order: Order) -> None:
     written = msgspec.json.Decoder(Line).decode_lines(Path(order.trace).read_bytes())
     named = [line.run_id for line in written if line.run_id]
     row = await gate.store.run(named[0]) if named else None
+    if row is not None:
+        gate.store.only = row.run_id  # type: ignore[attr-defined]
     while row is not None and (row.state == RunState.RUNNING or await gate.store.open_calls(row.run_id)):
         await gate.recover()
         await asyncio.sleep(0.1)  # a dead recoverer's lease has to run out
         row = await gate.store.run(row.run_id)
+
+
+async def _left(gate: g.Gateway, order: Order, scenario: Scenario) -> None:
+    settled = {"probe": ("PLANNED",), "none": ("PLANNED", "UNCERTAIN"), "key": ()}[scenario.how]
+    while any(row.state not in settled for row in await gate.store.open_calls(order.run_id)):
+        await gate.recover()
+        await asyncio.sleep(0.1)
 
 
 async def _driven(

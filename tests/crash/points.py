@@ -22,7 +22,7 @@ from gerbang.ledger.machine import TRANSITIONS as LEDGER
 from gerbang.loop import machine as loop
 from gerbang.runtime import driver
 from gerbang.runtime.clearance import Clearance
-from gerbang.values.record import FREE_STATES, Batch, Committed, Lease
+from gerbang.values.record import FREE_STATES, Batch, CallRow, Committed, Lease
 
 FLYING_S = 0.02
 
@@ -88,10 +88,18 @@ class Points:
         return True
 
 
-class KillingStore:
-    """A real store with a point before and after each commit and each taking of a lease."""
+_ALL = 1_000_000
 
-    def __init__(self, inner: Any, points: Points) -> None:
+
+class KillingStore:
+    """A real store with a point before and after each commit and each taking of a lease.
+
+    Who recovers sees calls of the run `only`: the others of a campaign have tools of the same names, and
+    other contracts.
+    """
+
+    def __init__(self, inner: Any, points: Points, only: str) -> None:
+        self.only = only
         self.inner = inner
         self.immediate = inner.immediate
         self._points = points
@@ -114,6 +122,12 @@ class KillingStore:
         else:
             self._points.note("stopped", keys=keys, kinds=kinds)
         return committed
+
+    async def sent(self, limit: int = 100) -> list[CallRow]:
+        return [row for row in await self.inner.sent(_ALL) if row.run_id == self.only][:limit]
+
+    async def uncertain(self, limit: int = 100) -> list[CallRow]:
+        return [row for row in await self.inner.uncertain(_ALL) if row.run_id == self.only][:limit]
 
     async def lease(self, run_id: str, holder: str, ttl_s: float) -> Lease | None:
         lease: Lease | None = await self.inner.lease(run_id, holder, ttl_s)

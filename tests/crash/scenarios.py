@@ -33,6 +33,8 @@ class Scenario(Struct, frozen=True):
     script: str = ""
     direct: bool = False
     single: bool = False  # one call without a run of its own, and lives that only recover
+    left: bool = False  # a caller's own loop that never comes back: the lives after the first only recover
+    timeout_s: float = 4.0  # of the call
     steps: int | None = None  # how many answers the model may give
     client: bool = False  # the model calls a tool that the client runs
     denied: Literal["", "always", "later"] = ""  # later: when a run is gone on with
@@ -137,6 +139,9 @@ SPECIAL = [
     Scenario("denied when it is gone on with", _MAIL, denied="later"),
     Scenario("denied when it is gone on with, a probe", _MAIL, "probe", denied="later"),
     Scenario("one call, recovered", "transactional", "probe", single=True, direct=True),
+    Scenario("slower than twice its time-out, a probe", _MAIL, "probe", "slow", unsure=True, timeout_s=1.1),
+    Scenario("a caller never comes back, a probe", _MAIL, "probe", direct=True, left=True, end="open"),
+    Scenario("a caller never comes back", "transactional", direct=True, left=True, end="open"),
     Scenario("a caller's own loop", _WRITE, "probe", direct=True, end="open"),
     Scenario("a caller's own loop, a key", _MAIL, "key", direct=True, end="open"),
     Scenario("a caller's own loop, a person", _MAIL, person="agrees", direct=True, end="open"),
