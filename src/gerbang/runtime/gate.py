@@ -59,10 +59,10 @@ class Gate:
         self._store = store
         self._approvals = approvals
         approvals.render = dispatch.preview
-        self._looking = Looking(admission, dispatch)
         self._clock = clock
         self._records = records
         self._catching_up = CatchingUp(store, records.watched, taint=records.asks_taint)
+        self._looking = Looking(admission, dispatch, self._catching_up)
         self._resolutions = Resolutions(records, clock)
         self.lost = Lost(self, store, records, approvals, clock, dispatch.blocks)
         self._closing = False
@@ -166,8 +166,6 @@ class Gate:
 
     async def dry_run(self, session: RunSession, proposal: Proposal) -> DryRun:
         """Say what would happen to the proposal, looking up what is needed. Runs and records nothing."""
-        if session.memory.knows >= 0:
-            await self._catching_up.learn(session)
         return await self._looking.dry_run(session, proposal)
 
     async def _obliged(self, session: RunSession, ticket: Ticket, again: bool) -> Result | None:

@@ -3,6 +3,7 @@
 from gerbang.errors import PolicyError
 from gerbang.runtime import refusals
 from gerbang.runtime.admission import Admission
+from gerbang.runtime.catching_up import CatchingUp
 from gerbang.runtime.dispatch import Dispatch
 from gerbang.runtime.duties import duties_of, not_honoured, redacted
 from gerbang.runtime.events import DryRun
@@ -15,12 +16,15 @@ from gerbang.values import Decision, Proposal
 class Looking:
     """Dry runs and previews of a gate's calls."""
 
-    def __init__(self, admission: Admission, dispatch: Dispatch) -> None:
+    def __init__(self, admission: Admission, dispatch: Dispatch, catching_up: CatchingUp) -> None:
+        self._catching_up = catching_up
         self._admission = admission
         self._dispatch = dispatch
 
     async def dry_run(self, session: RunSession, proposal: Proposal) -> DryRun:
-        """Say what would happen to the proposal, looking up what is needed."""
+        """Say what would happen to the proposal, with all looked up that a call would look up."""
+        if session.memory.knows >= 0:
+            await self._catching_up.learn(session)
         admitted = await self._admission.admit(session, proposal, None)
         if isinstance(admitted, Refusal):
             decision = admitted.decision or Decision(
