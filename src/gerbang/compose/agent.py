@@ -99,6 +99,8 @@ class Agent:
         self.profile.texts(lang)
         self.lang = lang
         self.model: Model = model_of(model, gateway.secrets)
+        if isinstance(model, str):
+            gateway.models.add(self.model)  # nobody else can close what was opened here
         self._system = system
         self._text_protocol = self._speaks_text(dialect)
         self._dialect = dialect_of(dialect, self.profile, self.model.name)
@@ -192,7 +194,7 @@ class Agent:
                 yield event
 
     async def aclose(self) -> None:
-        """Free the model's processes and connections. The gateway stays open."""
+        """Free the model's processes and connections. The gateway stays open; its own end frees them too."""
         await self.model.aclose()
 
     def like(self, profile: str) -> "Agent":

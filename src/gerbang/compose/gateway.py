@@ -94,6 +94,7 @@ class Gateway(Controls):
         pool = SyncPool()
         self.secrets: Secrets = given.open_secrets(secrets)
         self._toolbox = Toolbox(tools, self.secrets, pool, read_bindings(secret_bindings))
+        self.models = self._toolbox.models
         self._max_risk = None if max_risk is None else given.read_risk(max_risk)
         self.clock: Clock = SystemClock() if clock is None else clock
         self._follows = clock is None
@@ -169,7 +170,7 @@ class Gateway(Controls):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Finish what is queued, close the tools' connections and the store. May be called more than once."""
+        """Finish what is queued; close tools, models of agents and the store. May be called again."""
         gate, self._gate = self._gate, None
         if gate is not None:
             await gate.aclose()
@@ -184,8 +185,7 @@ class Gateway(Controls):
         await self._executor.aclose()
         if hasattr(self._approver, "aclose"):
             await self._approver.aclose()
-        for close in self._toolbox.closers:
-            await close()
+        await self._toolbox.aclose()
         await self.store.close()
 
     @property

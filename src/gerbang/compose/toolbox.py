@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any
+from weakref import WeakSet
 
 from msgspec import Struct
 
@@ -9,7 +10,7 @@ from gerbang.adapters.tools.declared import with_bodies
 from gerbang.contract.catalogue import Catalogue
 from gerbang.contract.wire import check_name
 from gerbang.errors import ContractError, UsageError
-from gerbang.ports import Secrets, Store, Tool
+from gerbang.ports import Model, Secrets, Store, Tool
 from gerbang.runtime.bodies import ToolApproved, event
 from gerbang.runtime.guarded import GuardedTool
 from gerbang.runtime.switches import SWITCH_RUN
@@ -42,7 +43,8 @@ class Toolbox:
         self.contracts: list[Contract] = []
         self.places: dict[str, str] = {}  # where tools are defined, as policy sees it
         self.file_hooks: dict[str, Any] = {}  # which files a call names
-        self.closers: list[Any] = []  # of tools that hold connections
+        self.models: WeakSet[Model] = WeakSet()  # that agents of the gateway have opened
+        self._closers: list[Any] = []  # of tools that hold connections
         self._pinned: dict[str, Contract] = {}
         if not isinstance(tools, Iterable):
             raise UsageError("tools takes a list of tools, even of one: write tools=[...].")
@@ -56,7 +58,7 @@ class Toolbox:
             check_name(contract.name, contract.origin)
             self.contracts.append(contract)
             self.places[contract.name] = getattr(tool, "defined_by", "code")
-            self.closers += [tool.aclose] if hasattr(tool, "aclose") else []
+            self._closers += [tool.aclose] if hasattr(tool, "aclose") else []
             if callable(hook := getattr(tool, "named_files", None)):
                 self.file_hooks[contract.name] = hook
             self.bodies[contract.name] = (
@@ -69,6 +71,13 @@ class Toolbox:
         self._whole = Catalogue(self.contracts)
         self.held: tuple[HeldTool, ...] = ()
         self.catalogue = self._whole.without(self._pinned) if self._pinned else self._whole
+
+    async def aclose(self) -> None:
+        """Close the connections of tools, and the models that agents opened; a later call opens them anew."""
+        for model in tuple(self.models):
+            await model.aclose()
+        for close in self._closers:
+            await close()
 
     async def read_pins(self, store: Store) -> None:
         """Compare the definitions with what was approved. Raises StoreError."""

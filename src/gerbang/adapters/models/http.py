@@ -8,6 +8,7 @@ import asyncio
 import random
 import ssl
 import time
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
@@ -187,6 +188,7 @@ class Wire:
                 trust_env=False,
             )
             self._loop = loop
+            weakref.finalize(self, _close_later, self._session, loop)
         return self._session
 
     def _forget(self) -> None:
@@ -194,6 +196,22 @@ class Wire:
         session, self._session = self._session, None
         if session is not None and not session.closed:
             session.detach()
+
+
+def _close_later(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
+    """Close the connections of a model that nobody holds any more, in its own event loop."""
+    if not session.closed and not loop.is_closed():
+        loop.call_soon_threadsafe(_close, session)
+
+
+def _close(session: aiohttp.ClientSession) -> None:
+    """Close without waiting until the sockets are gone: the loop may be in its last turn."""
+    closing = session.close()
+    try:
+        closing.send(None)
+    except StopIteration:
+        return
+    closing.close()
 
 
 class Answer:
