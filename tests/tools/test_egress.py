@@ -73,6 +73,9 @@ def test_public_addresses(text: str) -> None:
         ("http://[0:0:0:0:0:0:0:1]/", "http://[::1]:80"),
         ("http://[::ffff:127.0.0.1]/", "http://127.0.0.1:80"),
         ("http://xn--exmple-cua.com", "http://xn--exmple-cua.com:80"),
+        ("http://xn--fa-hia.de", "http://xn--fa-hia.de:80"),
+        ("http://a.xn--p1ai", "http://a.xn--p1ai:80"),
+        ("http://xn--ls8h.la", "http://xn--ls8h.la:80"),
         ("http://a_b.example", "http://a_b.example:80"),
     ],
 )
@@ -103,6 +106,8 @@ def test_places(url: str, origin: str) -> None:
         *("http://2130706433", "http://0x7f000001", "http://0x7f.0.0.1", "http://0177.0.0.1", "http://127.1"),
         *("http://127.0.0.1.", "http://017700000001", "http://example.123", "http://example.0x1"),
         *("http://[::1", "http://[v1.x]", "http://example.com:x", "http://example.com:70000", "http://a..b"),
+        *("http://xn--.example.com", "http://xn--a.example.com", "http://XN--99999999.example.com"),
+        *("http://a.xn--a-.example.com", "http://xn---.example.com"),
         *("http://*.example.com", "http://%6c%6f", "http://①②⑦.0.0.1", "http://[fe80::1%25eth0]x"),
     ],
 )

@@ -105,6 +105,7 @@ def test_the_effect_behind_see_other_has_happened(tmp_path: Path) -> None:
             "\\\\127.0.0.1\\x",
             "http:\\\\example.com",
         ),
+        *("http://xn--a.example.com/", "http://xn--.localhost:1/"),
     ],
 )
 def test_where_a_redirect_does_not_lead(tmp_path: Path, target: str) -> None:
@@ -121,6 +122,18 @@ def test_where_a_redirect_does_not_lead(tmp_path: Path, target: str) -> None:
     assert len(origin.seen) == 1
     assert result.error is not None
     assert result.error.effect == "none"
+
+
+def test_a_broken_name_under_a_wildcard(tmp_path: Path) -> None:
+    async def work() -> g.Result:
+        async with serving(redirecting(302, "http://xn--a.example.com/")) as origin:
+            wild = ["*.example.com:80", f"127.0.0.1:{origin.port}"]
+            return await call(tmp_path, definition(origin.url), egress=wild)
+
+    result = run(work())
+    assert result.error is not None
+    assert (code(result), result.error.effect) == ("HTTP_3XX", "none")
+    assert "'xn--a.example.com' is no host name" in result.error.message
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

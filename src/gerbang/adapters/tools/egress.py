@@ -216,7 +216,19 @@ def _host(host: str) -> str:
         raise EgressRefused(
             f"{host[:80]!r} is a number in an unusual writing; write the address as 127.0.0.1"
         )
+    if "xn--" in host and not _decodes(host):
+        raise EgressRefused(f"{host[:80]!r} is no host name; what stands behind its xn-- spells no letters")
     return host
+
+
+def _decodes(host: str) -> bool:
+    """Tell whether the client can read the name: it decodes `xn--` labels (RFC 5891, 4.4) to connect."""
+    from yarl import URL  # with the client, at the first call: a gate without HTTP tools never needs it
+
+    try:
+        return bool(URL(f"http://{host}/", encoded=True).host)
+    except ValueError:
+        return False
 
 
 def _rule(entry: Any) -> _Rule:
