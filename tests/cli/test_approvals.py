@@ -53,6 +53,25 @@ def test_list_show_approve(place: Path) -> None:
     assert (again.code, "granted already" in again.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    "decision", [["approve"], ["deny"], ["edit", "--arguments", json.dumps({**MAIL, "text": "bye"})]]
+)
+def test_a_mark_that_is_no_longer_true_decides_nothing(place: Path, decision: list[str]) -> None:
+    (place / "policy.yaml").write_text(POLICY % "two_person")
+    name = ask(place, "--policy", "policy.yaml")
+    mark = approvals(place, "show", name, "--json").json["mark"]
+    assert mark in approvals(place, "show", name).out
+    changed = ("--arguments", json.dumps({**MAIL, "to": "eve"}), "--as", "cy", "--mark", mark)
+    assert approvals(place, "edit", name, *changed).code == 3
+    command = [decision[0], name, *decision[1:], "--as", "bo", "--mark"]
+    late = approvals(place, *command, mark)
+    assert (late.code, "not what was shown" in late.err) == (2, True)
+    found = approvals(place, "show", name, "--json").json
+    assert (found["state"], found["agreed"]) == ("pending", ["cy"])
+    assert approvals(place, *command, found["mark"]).code in (0, 3)
+    assert approvals(place, "show", name, "--json").json["mark"] != found["mark"]
+
+
 def test_deny_and_cancel(place: Path) -> None:
     name, other = ask(place), ask(place, text="other")
     assert approvals(place, "deny", name, "--reason", "no").code == 0

@@ -4,6 +4,7 @@ import datetime
 from collections.abc import Iterator
 from typing import Any
 
+from gerbang.approval.seal import shown_mark
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.runtime.ballot import opened
@@ -29,6 +30,7 @@ def as_dict(row: ApprovalRow) -> dict[str, Any]:
         "decided_by": row.decided_by,
         "decided_at": row.decided_at,
         "note": row.note,
+        "mark": shown_mark(row),
     }
     if ballot is None:
         return found
@@ -101,6 +103,8 @@ def lines(screen: Screen, row: ApprovalRow, now: float) -> Iterator[str]:
         yield line("", "The change is checked against the tool's contract when the call is made.")
     if row.note:
         yield line("note", row.note)
+    if row.state == "pending":
+        yield line("mark", found["mark"])
 
 
 def state_now(row: ApprovalRow, now: float) -> str:

@@ -36,6 +36,14 @@ By = Annotated[str, typer.Option("--as", metavar="USER", help="Who decides.")]
 Tenant = Annotated[str, typer.Option("--tenant", help="The tenant of the one who decides.")]
 Role = Annotated[list[str] | None, typer.Option("--role", help="A role of theirs; may be repeated.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; the record keeps it.")]
+Mark = Annotated[
+    str | None,
+    typer.Option(
+        "--mark",
+        metavar="MARK",
+        help="The mark that show printed: nothing is decided if somebody has spoken on it since.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -136,6 +144,7 @@ def approve(
     tenant: Tenant = "local",
     role: Role = None,
     reason: Reason = "",
+    mark: Mark = None,
     store: options.Store = None,
     config: options.Config = None,
     json: options.Json = False,
@@ -144,7 +153,7 @@ def approve(
     who = person(by, tenant, role)
 
     def decide(gate: Gateway, name: str) -> Awaitable[ApprovalRow]:
-        return gate.approve(name, by=who, reason=reason)
+        return gate.approve(name, by=who, reason=reason, seen=mark)
 
     return _decided(options.settings(config, store=store), _of(approval_id, decide), as_json=json)
 
@@ -155,6 +164,7 @@ def deny(
     tenant: Tenant = "local",
     role: Role = None,
     reason: Reason = "",
+    mark: Mark = None,
     store: options.Store = None,
     config: options.Config = None,
     json: options.Json = False,
@@ -163,7 +173,7 @@ def deny(
     who = person(by, tenant, role)
 
     def decide(gate: Gateway, name: str) -> Awaitable[ApprovalRow]:
-        return gate.refuse(name, by=who, reason=reason)
+        return gate.refuse(name, by=who, reason=reason, seen=mark)
 
     return _decided(options.settings(config, store=store), _of(approval_id, decide), as_json=json)
 
@@ -195,6 +205,7 @@ def edit(
     tenant: Tenant = "local",
     role: Role = None,
     reason: Reason = "",
+    mark: Mark = None,
     store: options.Store = None,
     config: options.Config = None,
     json: options.Json = False,
@@ -207,7 +218,8 @@ def edit(
         new = await _in_editor(row) if given is None else given
         if new == shown_arguments(row):
             raise UsageError("Nothing was changed. To agree to it as it is: gerbang approvals approve")
-        return await gate.approve(row.approval_id, by=who, arguments=new, reason=reason, seen=shown_mark(row))
+        seen = shown_mark(row) if mark is None else mark
+        return await gate.approve(row.approval_id, by=who, arguments=new, reason=reason, seen=seen)
 
     return _decided(options.settings(config, store=store), work, as_json=json)
 

@@ -60,7 +60,10 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "replay": ("gerbang replay run_6b5d --policy rules.yaml",),
     "approvals list": ("gerbang approvals list", "gerbang approvals list --json"),
     "approvals show": ("gerbang approvals show apr_81dc8d4a292489645fec",),
-    "approvals approve": ("gerbang approvals approve apr_81dc8d4a292489645fec --as bo",),
+    "approvals approve": (
+        "gerbang approvals approve apr_81dc8d4a292489645fec --as bo",
+        "gerbang approvals approve apr_81dc8d4a292489645fec --as bo --mark sha256:6a0f61eb38ed",
+    ),
     "approvals deny": ("gerbang approvals deny apr_81dc8d4a292489645fec --reason 'not this customer'",),
     "approvals edit": ("""gerbang approvals edit apr_81dc8d4a292489645fec --arguments '{"to": "al"}'""",),
     "approvals cancel": ("gerbang approvals cancel apr_81dc8d4a292489645fec",),
