@@ -230,7 +230,7 @@ def test_a_missing_library_is_named() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.count("ConfigError") == 2
-    assert out.count("pip install 'gerbang[secrets]'") == 2
+    assert out.count(f"{sys.executable} -m pip install 'gerbang[secrets]'") == 2
 
 
 RING = """

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 import typer
 
 from gerbang import Agent, Gateway
+from gerbang.adapters.extras import install_line
 from gerbang.cli import options, street
 from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line
@@ -129,7 +130,7 @@ def _server_parts() -> tuple[Any, Any, Any]:
         if (error.name or "").startswith("gerbang"):
             raise
         raise ConfigError(
-            f"The server needs the package {error.name!r}. Install it with: pip install 'gerbang[server]'"
+            f"The server needs the package {error.name!r}. Install it with: {install_line('server')}"
         ) from None
     return logs, serving, settings
 

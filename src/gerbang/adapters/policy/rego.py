@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from gerbang.adapters.extras import install_line
 from gerbang.adapters.policy.bundle import DEFAULT_ENTRY, Bundle, BundleError, read_bundle
 from gerbang.adapters.policy.rego_blocking import BlockingLine, Late, start
 from gerbang.adapters.policy.rego_limits import DECISION_S, MAX_INPUT_BYTES
@@ -59,7 +60,7 @@ class RegoPolicy:
             raise ConfigError(f"The time-out of a policy is a number of seconds above 0, not {timeout_s}.")
         if importlib.util.find_spec("regorus") is None:
             raise ConfigError(
-                "Rego policies need an engine that is not installed: pip install 'gerbang[rego]'"
+                f"Rego policies need an engine that is not installed. Run: {install_line('rego')}"
             )
         bundle = read_bundle(path, entry)
         nursery = Nursery(bundle_line(bundle))

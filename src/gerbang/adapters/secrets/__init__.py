@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from gerbang.adapters.extras import install_line
 from gerbang.adapters.secrets.environment import EnvironmentSecrets
 from gerbang.errors import ConfigError
 from gerbang.ports import AskPassphrase, SecretStore
@@ -80,5 +81,5 @@ def _open(address: str, environ: Mapping[str, str], ask: AskPassphrase | None) -
 def _need(library: str, kind: str) -> None:
     if find_spec(library) is None:
         raise ConfigError(
-            f"Secrets in {kind} need the library {library}. Install it with: pip install 'gerbang[secrets]'"
+            f"Secrets in {kind} need the library {library}. Install it with: {install_line('secrets')}"
         )

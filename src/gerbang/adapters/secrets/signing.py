@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from gerbang.adapters.extras import install_line
 from gerbang.adapters.secrets.private_file import mark_of, only_writer, read_private, replace_private
 from gerbang.errors import ConfigError
 
@@ -108,5 +109,5 @@ def trusted(given: str) -> tuple[str, SigningKey | None]:
 def _need() -> None:
     if find_spec("cryptography") is None:
         raise ConfigError(
-            "Ed25519 keys need the library cryptography. Install it with: pip install 'gerbang[secrets]'"
+            f"Ed25519 keys need the library cryptography. Install it with: {install_line('secrets')}"
         )

@@ -5,6 +5,7 @@ A database driver is imported by the first address that needs it, not by importi
 
 from typing import Final
 
+from gerbang.adapters.extras import install_line
 from gerbang.adapters.stores.memory import MemoryStore
 from gerbang.adapters.stores.shown import shown_address
 from gerbang.errors import ConfigError
@@ -64,6 +65,6 @@ def _postgres(url: str) -> Store:
         from gerbang.adapters.stores.postgres import PostgresStore
     except ImportError as fault:
         raise ConfigError(
-            "PostgreSQL stores need the driver psycopg. Install it with: pip install 'gerbang[postgres]'"
+            f"PostgreSQL stores need the driver psycopg. Install it with: {install_line('postgres')}"
         ) from fault
     return PostgresStore(url)

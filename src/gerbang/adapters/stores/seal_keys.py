@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from gerbang.adapters.extras import install_line
 from gerbang.adapters.secrets.private_file import mark_of, only_writer, read_private, replace_private
 from gerbang.errors import ConfigError, StoreUnavailable
 
@@ -129,5 +130,5 @@ def _read(path: Path) -> dict[bytes, bytes]:
 def _need() -> None:
     if find_spec("cryptography") is None:
         raise ConfigError(
-            "Sealing needs the library cryptography. Install it with: pip install 'gerbang[secrets]'"
+            f"Sealing needs the library cryptography. Install it with: {install_line('secrets')}"
         )
