@@ -275,7 +275,7 @@ def test_a_replay_without_the_tools_names_them_and_how_to_give_them(place: Path)
     name = (place / "run").read_text()
     bare = audit(place, "replay", name, "--policy", "allow.yaml")
     assert (bare.code, bare.out) == (2, "")
-    for part in ("docs.read.v1, docs.write.v1", "--python MODULE:NAME", "tools_file", name):
+    for part in ("docs.read.v1, docs.write.v1", "--python MODULE:NAME", "--tools FILE", name):
         assert part in bare.err, part
     assert audit(place, "replay", name, "--json").code == 2
 

@@ -32,6 +32,8 @@ def call(
         str, typer.Argument(metavar="JSON", help="Arguments as a JSON object; - reads standard input.")
     ] = "{}",
     python: options.Tools = None,
+    tools: options.HttpTools = None,
+    secrets: options.Secrets = None,
     workspace: options.Workspace = None,
     knowledge: options.Knowledge = None,
     policy: options.Policy = None,
@@ -56,7 +58,14 @@ def call(
     again.
     """
     chosen = options.settings(
-        config, workspace=workspace, knowledge=knowledge, policy=policy, lang=lang, store=store
+        config,
+        workspace=workspace,
+        knowledge=knowledge,
+        policy=policy,
+        lang=lang,
+        store=store,
+        tools_file=tools,
+        secrets=secrets,
     )
     text = read_all(MAX_ARGUMENT_BYTES, say("the_arguments")) if arguments == "-" else arguments
     if dry_run:

@@ -42,6 +42,8 @@ def chat(
     workspace: options.Workspace = None,
     knowledge: options.Knowledge = None,
     python: options.Tools = None,
+    tools: options.HttpTools = None,
+    secrets: options.Secrets = None,
     policy: options.Policy = None,
     store: options.Store = None,
     max_steps: Annotated[int | None, typer.Option("--max-steps", help="Model answers a turn.")] = None,
@@ -71,6 +73,8 @@ def chat(
         knowledge=knowledge,
         policy=policy,
         store=store,
+        tools_file=tools,
+        secrets=secrets,
         max_steps=max_steps,
     )
     voice = speaking.voice(speak, speak_file, chosen.lang, Screen.standard())

@@ -17,6 +17,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "call": (
         """gerbang call calculate '{"expression": "25 * 4 + 10"}'""",
         """gerbang call mail.send.v1 '{"to": "ana"}' --python mytools:tools --dry-run""",
+        """gerbang call get_weather '{"city": "Oslo"}' --tools tools.json --secrets file:secrets.gerbang""",
         "gerbang call read_file - < arguments.json",
     ),
     "kill": (
@@ -31,7 +32,10 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "gerbang serve --tools tools.json --profile voice",
         "gerbang serve --port 0 --model off",
     ),
-    "tools list": ("gerbang tools list", "gerbang tools list --python mytools:tools --json"),
+    "tools list": (
+        "gerbang tools list",
+        "gerbang tools list --tools tools.json --json",
+    ),
     "tools show": ("gerbang tools show read_file",),
     "tools lint": ("gerbang tools lint contracts/", "gerbang tools lint --module mytools --sarif"),
     "tools approve": (

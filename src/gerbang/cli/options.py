@@ -38,6 +38,10 @@ Tools = Annotated[
         "--python", metavar="MODULE:NAME", help="Add tools: a tool or a list of tools in a Python module."
     ),
 ]
+HttpTools = Annotated[
+    str | None,
+    typer.Option("--tools", metavar="FILE", help="Add tools: a JSON array of HTTP requests as tools."),
+]
 Secrets = Annotated[
     str | None,
     typer.Option(

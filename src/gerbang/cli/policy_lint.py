@@ -1,6 +1,7 @@
 """`gerbang policy lint`: what is wrong or useless in a policy."""
 
 import typer
+from msgspec.structs import replace
 
 from gerbang.adapters.policy.bundle import BundleError
 from gerbang.cli import options, street
@@ -22,24 +23,30 @@ def register(group: typer.Typer) -> None:
     group.command("lint")(lint_)
 
 
-def lint_(policy: PolicyName, python: options.Tools = None, json: options.Json = False) -> int:
+def lint_(
+    policy: PolicyName,
+    python: options.Tools = None,
+    tools: options.HttpTools = None,
+    json: options.Json = False,
+) -> int:
     """Say what is wrong or useless in a policy. Exit code 1 when there are errors or warnings.
 
     Found are: fields and conditions that do not exist, values of the wrong type, rules that can never match
     or that another rule always overrides, defaults written twice or not at all, facts that nothing asks for.
-    With --python also: tools and arguments that do not exist, comparisons that do not fit an argument.
+    With --python or --tools also: tools and arguments that do not exist, comparisons that do not fit an
+    argument.
 
     \b
     Examples:
       gerbang policy lint rules.yaml
       gerbang policy lint policies/ --json
-      gerbang policy lint rules.yaml --python mytools:tools
+      gerbang policy lint rules.yaml --python mytools:tools --tools tools.json
       gerbang policy lint rego:policies/rego
     """
     if is_engine(policy):
         found = _engine(policy)
     else:
-        found = lint(policy_texts(path_of(policy)), zone, _contracts(python or []))
+        found = lint(policy_texts(path_of(policy)), zone, _contracts(python or [], tools))
     screen = Screen.standard()
     if json:
         screen.document([item.as_dict() for item in found])
@@ -56,13 +63,18 @@ def lint_(policy: PolicyName, python: options.Tools = None, json: options.Json =
     return Exit.FAILED if any(item.level != "note" for item in found) else Exit.DONE
 
 
-def _contracts(extra: list[str]) -> list[Contract]:
-    """Return the contracts of the tools that there are; none when no tools of one's own are named."""
-    if not extra:
+def _contracts(extra: list[str], file: str | None) -> list[Contract]:
+    """Return the contracts of all tools that there are; none when no tools of one's own are named."""
+    if not extra and file is None:
         return []
-    return [
-        tool.contract for tool in street.tools(options.settings(None), extra) if hasattr(tool, "contract")
+    # nothing runs, so contracts need not be approved, and no workspace is made
+    settings = replace(options.settings(None, tools_file=file), pin_contracts=None)
+    offered = [
+        *street.tools(settings, extra, look=True),
+        *street.contract_tools(settings),
+        *street.file_tools(settings),
     ]
+    return [tool.contract for tool in offered if hasattr(tool, "contract")]
 
 
 def _engine(policy: str) -> tuple[Finding, ...]:

@@ -30,6 +30,7 @@ def register(app: typer.Typer) -> None:
 def replay(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or the beginning of it.")],
     python: options.Tools = None,
+    tools: options.HttpTools = None,
     policy: options.Policy = None,
     profile: options.Profile = None,
     lang: options.Lang = None,
@@ -51,6 +52,7 @@ def replay(
         lang=lang,
         workspace=workspace,
         knowledge=knowledge,
+        tools_file=tools,
     )
 
     async def work(opened: Store) -> Replayed:

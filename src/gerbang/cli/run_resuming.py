@@ -37,6 +37,8 @@ def resume(
     workspace: options.Workspace = None,
     knowledge: options.Knowledge = None,
     python: options.Tools = None,
+    tools: options.HttpTools = None,
+    secrets: options.Secrets = None,
     policy: options.Policy = None,
     scope: Scopes = None,
     role: Roles = None,
@@ -55,6 +57,8 @@ def resume(
         knowledge=knowledge,
         policy=policy,
         store=store,
+        tools_file=tools,
+        secrets=secrets,
     )
     rights = Principal("", scopes=scope or (), roles=role or ())
     return run_interruptible(_resume(chosen, run_id, rights, python or [], pending=pending, as_json=json))
@@ -67,6 +71,8 @@ def recover(
     workspace: options.Workspace = None,
     knowledge: options.Knowledge = None,
     python: options.Tools = None,
+    tools: options.HttpTools = None,
+    secrets: options.Secrets = None,
     policy: options.Policy = None,
     scope: Scopes = None,
     role: Roles = None,
@@ -85,6 +91,8 @@ def recover(
         knowledge=knowledge,
         policy=policy,
         store=store,
+        tools_file=tools,
+        secrets=secrets,
     )
     rights = Principal("", scopes=scope or (), roles=role or ())
     return run_interruptible(_recover(chosen, rights, python or [], pending=pending, as_json=json))

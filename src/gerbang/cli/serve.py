@@ -25,9 +25,6 @@ Keys = Annotated[
         "--keys", metavar="FILE", envvar="GERBANG_KEYS", help="The file of API keys; see: gerbang keys"
     ),
 ]
-ToolsFile = Annotated[
-    str | None, typer.Option("--tools", metavar="FILE", help="Declarative HTTP tools (JSON array).")
-]
 AllowedHosts = Annotated[
     list[str] | None, typer.Option("--allowed-host", help="A further name of this server.")
 ]
@@ -57,7 +54,7 @@ def register(app: typer.Typer) -> None:
 def serve(
     host: Annotated[str, typer.Option(help="Address to bind. Beyond loopback only with keys.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8787,
-    tools: ToolsFile = None,
+    tools: options.HttpTools = None,
     python: options.Tools = None,
     workspace: options.Workspace = None,
     knowledge: options.Knowledge = None,

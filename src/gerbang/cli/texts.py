@@ -242,9 +242,9 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "tool_not_here": (
         "The run {run} knew what is not here: {tool}. Name its tools as when it ran: --python MODULE:NAME, "
-        "--lang, --profile, --config FILE, or the settings contracts and tools_file.",
+        "--tools FILE, --lang, --profile, --config FILE, or the setting contracts.",
         "Run {run} mengenal yang tidak ada di sini: {tool}. Sebutkan alatnya seperti saat run berjalan: "
-        "--python MODULE:NAME, --lang, --profile, --config FILE, atau setelan contracts dan tools_file.",
+        "--python MODULE:NAME, --tools FILE, --lang, --profile, --config FILE, atau setelan contracts.",
     ),
     "no_store": (
         "There is no store yet, so there are no runs. Name another with --store.",

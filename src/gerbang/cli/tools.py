@@ -33,6 +33,7 @@ def register(app: typer.Typer) -> None:
 
 def list_(
     python: options.Tools = None,
+    tools: options.HttpTools = None,
     workspace: options.Workspace = None,
     knowledge: options.Knowledge = None,
     lang: options.Lang = None,
@@ -40,7 +41,7 @@ def list_(
     json: options.Json = False,
 ) -> int:
     """List the tools with their risk class and what they are for."""
-    chosen = options.settings(config, workspace=workspace, knowledge=knowledge, lang=lang)
+    chosen = options.settings(config, workspace=workspace, knowledge=knowledge, lang=lang, tools_file=tools)
     contracts = asyncio.run(_contracts(chosen, python or []))
     screen = Screen.standard()
     if json:
@@ -55,6 +56,7 @@ def list_(
 def show(
     tool: Annotated[str, typer.Argument(metavar="TOOL", help="Name of the tool.")],
     python: options.Tools = None,
+    tools: options.HttpTools = None,
     workspace: options.Workspace = None,
     knowledge: options.Knowledge = None,
     lang: options.Lang = None,
@@ -62,7 +64,7 @@ def show(
     json: options.Json = False,
 ) -> int:
     """Show one tool's whole contract."""
-    chosen = options.settings(config, workspace=workspace, knowledge=knowledge, lang=lang)
+    chosen = options.settings(config, workspace=workspace, knowledge=knowledge, lang=lang, tools_file=tools)
     by_name = {item.name: item for item in asyncio.run(_contracts(chosen, python or []))}
     if tool not in by_name:
         raise UsageError(say("unknown_tool", tool=one_line(tool), known=", ".join(sorted(by_name))))
