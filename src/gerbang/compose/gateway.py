@@ -102,7 +102,7 @@ class Gateway(Controls):
         self.policy: PolicyPort = given.policy_of(policy)
         self._approver = given.read_approver(approver, self.secrets)
         self._approval_s = given.read_seconds("approval_s", approval_s)
-        self._files = given.read_files(files)
+        self._files = NamedFiles(given.read_files(files), self._toolbox.file_hooks)
         self._lookups = Lookups(*given.read_lookups(readers, owners, facts), pool)
         self._limits = Limits.made(limits)
         checks = given.read_validators(validators)
@@ -143,7 +143,7 @@ class Gateway(Controls):
         self._gate = Gate(
             admission=admission,
             dispatch=Dispatch(
-                executor=self._executor, records=records, admission=admission, clock=self.clock
+                self._executor, records=records, admission=admission, clock=self.clock, files=self._files
             ),
             records=records,
             store=self.store,
@@ -152,7 +152,7 @@ class Gateway(Controls):
                 self.clock,
                 self._approver,
                 lasts_s=self._approval_s,
-                files=NamedFiles(self._files, self._toolbox.file_hooks),
+                files=self._files,
                 outbox=self._outbox,
             ),
             clock=self.clock,

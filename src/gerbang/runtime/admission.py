@@ -164,6 +164,16 @@ class Admission:
             return Refusal(refusals.killed())
         return await self._weighed_up(session, fresh)
 
+    async def same(self, session: RunSession, ticket: Ticket) -> bool:
+        """Tell whether layers 2 to 5 still say of a ticket that has waited what it holds."""
+        again = await self.again(session, ticket)
+        if isinstance(again, Refusal):
+            return False
+        now, then = again.decision, ticket.decision
+        return (now.policy_version, now.obligations) == (then.policy_version, then.obligations) and (
+            now.decision in ("allow", then.decision)
+        )
+
     async def settled(self, session: RunSession, ticket: Ticket) -> Refusal | None:
         """Decide once more when calls of the run began since the decision: they count for this one too.
 

@@ -7,4 +7,6 @@ TRIES: Final = 200
 
 
 class Behind(Exception):
-    """Others have gone on with the run: nothing was written, and the call has to be decided on anew."""
+    """Others have gone on with the run, or what was decided before a wait holds no longer after it: nothing
+    was written, and the call has to be decided on anew.
+    """

@@ -15,9 +15,11 @@ from gerbang.ledger.retry import next_step, wait_ms
 from gerbang.ports import Clock
 from gerbang.runtime import refusals
 from gerbang.runtime.admission import Admission
+from gerbang.runtime.behind import Behind
 from gerbang.runtime.breaker import Breakers
 from gerbang.runtime.clearance import Clearance
 from gerbang.runtime.executor import Execution, Executor
+from gerbang.runtime.named_files import NamedFiles
 from gerbang.runtime.records import Records
 from gerbang.runtime.resolutions import Resolutions
 from gerbang.runtime.session import RunSession
@@ -41,13 +43,14 @@ class Stopped(Struct, frozen=True, gc=False):
 class _Flight(Struct):
     """The attempts of one call: the newest one's row and grant, and what came of the one before that ended.
 
-    `lates` is work that outlived its time, `doubt` the attempts before the newest whose fate nobody knows.
-    `flying` tells that something of it may be on its way.
+    `verdict` is what a person said of it. `lates` is work that outlived its time, `doubt` the attempts before
+    the newest whose fate nobody knows. `flying` tells that something of it may be on its way.
     """
 
     row: CallRow
     grant: AuthorisedCall
     doubt: list[int]
+    verdict: Verdict | None
     lates: list[asyncio.Future[Any]] = []
     ended: Execution | None = None
     flying: bool = False
@@ -58,8 +61,11 @@ class _Flight(Struct):
 class Dispatch:
     """Runs granted calls. One instance for a gate."""
 
-    def __init__(self, *, executor: Executor, records: Records, admission: Admission, clock: Clock) -> None:
+    def __init__(
+        self, executor: Executor, *, records: Records, admission: Admission, clock: Clock, files: NamedFiles
+    ) -> None:
         self._executor = executor
+        self._files = files
         self._records = records
         self._resolutions = Resolutions(records, clock)
         self._admission = admission
@@ -77,18 +83,28 @@ class Dispatch:
         verdict: Verdict | None = None,
         over: CallRow | None = None,
     ) -> Result | Stopped:
-        """Run a call of a tool that may not run many times at once, when it is its turn."""
+        """Run a call of a tool that may not run many times at once, when it is its turn.
+
+        What was decided before a wait may hold no longer after it: raises Behind then, and what `run` does.
+        """
         contract = ticket.call.contract
         slots = self._slots.setdefault(contract.name, asyncio.Semaphore(contract.concurrency or 1))
+        waits = slots.locked() and over is None
         try:
             async with asyncio.timeout(self._time_for(session, ticket, self._clock.monotonic())):
                 await slots.acquire()
         except TimeoutError:
             return Stopped(refusals.too_busy(contract.name))
         try:
+            if waits and not await self._holds(session, ticket, verdict):
+                raise Behind
             return await self.run(session, ticket, grant, verdict, over)
         finally:
             slots.release()
+
+    async def _holds(self, session: RunSession, ticket: Ticket, verdict: Verdict | None) -> bool:
+        """Tell whether a call that has waited would be decided, and approved, as it was."""
+        return await self._admission.same(session, ticket) and await self._files.still(ticket.call, verdict)
 
     async def run(
         self,
@@ -119,7 +135,7 @@ class Dispatch:
         if refused is not None:
             return _not_begun(session, refused)
         now = began = clock.monotonic()
-        flight = _Flight(row, grant, [] if over is None else [row.attempt])
+        flight = _Flight(row, grant, [] if over is None else [row.attempt], verdict)
         if now >= session.lease_until:
             if not await _still_ours(session):
                 lost = _doubted(ticket, flight, Execution(Outcome("FAILED", error=refusals.taken_over())))
@@ -208,7 +224,7 @@ class Dispatch:
             if isinstance(again, Refusal):
                 return execution
             new = renewed(flight.grant, again.decision, row.attempt + 1)
-            if new is None:
+            if new is None or not await self._files.still(ticket.call, flight.verdict):
                 return execution
             retried, cancelled = await self._records.retried(session, ticket, row, clock.now())
             if retried is not None:

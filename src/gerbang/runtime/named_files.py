@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from gerbang.approval.terms import read_terms
 from gerbang.ports import FileReader, UnreadableFile
+from gerbang.runtime.verdict import Verdict
 from gerbang.values import ValidCall
 
 FilesHook = Callable[[Mapping[str, Any]], Iterable[Any]]
@@ -28,6 +30,18 @@ class NamedFiles:
         if len(named) > _MOST or self._reader is None:
             raise UnreadableFile(next(iter(named))[:200])
         return await self._reader.digests(named)
+
+    async def still(self, call: ValidCall, verdict: Verdict | None) -> bool:
+        """Tell whether the files of a call hold what they held when it was approved, if it was."""
+        if verdict is None or verdict.approval is None:
+            return True
+        terms = read_terms(verdict.approval.terms)
+        if terms is None:
+            return False
+        try:
+            return await self.of(call) == terms.files
+        except UnreadableFile:
+            return False
 
     def _named(self, call: ValidCall) -> Iterable[tuple[str, str]]:
         for argument, ref in call.contract.resources.items():
