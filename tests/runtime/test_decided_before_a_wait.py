@@ -68,6 +68,52 @@ def test_a_call_that_waits_for_its_turn(
     assert sent == log
 
 
+JOINS = [("same", "ok", 2), ("policy", "NEW_RULE", 1), ("switch", "KILL_SWITCH", 1)]
+
+
+@pytest.mark.parametrize(("change", "wanted", "times"), JOINS)
+def test_a_call_that_waits_for_another_of_its_key(
+    change: str, wanted: str, times: int, tmp_path: Path
+) -> None:
+    rules, sent = tmp_path / "rules.yaml", []
+    rules.write_text(RULE % "allow")
+    policy = g.Policy.watch(rules)
+
+    async def work() -> None:
+        begun, free = asyncio.Event(), asyncio.Event()
+
+        @g.tool(name="mail.send.v1", risk="external_communication")
+        async def send(name: str) -> str:
+            """Send something."""
+            sent.append(name)
+            begun.set()
+            await free.wait()
+            if len(sent) == 1:
+                raise g.ToolError("taken", code="TAKEN", error_type="conflict", effect="none")
+            return "sent"
+
+        async with g.Gateway(tools=[send], policy=policy) as gate:
+            first, second = (
+                asyncio.create_task(gate.call("mail.send.v1", {"name": "a"}, run_id=run_id, key="k"))
+                for run_id in ("a", "b")
+            )
+            await begun.wait()
+            while not any(gate.gate._in_flight.busy.values()):
+                await asyncio.sleep(0.01)
+            if change == "policy":
+                rules.write_text(RULE % "deny")
+                assert policy.reload()
+            elif change == "switch":
+                await gate.kill("tool:mail.send.v1")
+            free.set()
+            assert code(await first) == "TAKEN"
+            result = await second
+            assert (result.status if result.error is None else code(result)) == wanted
+
+    run(work())
+    assert len(sent) == times
+
+
 @pytest.mark.parametrize("changes", [False, True])
 def test_a_file_that_changes_between_two_attempts(changes: bool, tmp_path: Path) -> None:
     file, sent = tmp_path / "a.txt", []

@@ -141,6 +141,7 @@ class Gate:
     async def _only(self, session: RunSession, ticket: Ticket, waiting: Waiting | None) -> Result:
         """Take a call on when nothing else in this process works on its key any more."""
         key = ticket.key
+        waits = key in self._in_flight.busy
         while key in self._in_flight.busy:
             await self._in_flight.join(key)
             row = await self._store.call(key)
@@ -149,6 +150,8 @@ class Gate:
                 return await self._settled(session, ticket, row)
         self._in_flight.begin(key)
         try:
+            if waits and not await self.admission.same(session, ticket):
+                raise Behind
             return await self._first(session, ticket, waiting)
         finally:
             self._in_flight.end(key)
@@ -321,6 +324,8 @@ class Gate:
             remembered = session.budget.refused(ticket.fingerprint)
             if remembered is not None:
                 return await self._refuse(session, proposal, remembered)
+            if not await self.admission.same(session, ticket):  # it may have waited for the other to end
+                raise Behind
             return await self._first(session, ticket)
         if row.state == CallState.PLANNED:
             return waiting_for(session, ticket, Verdict("pending", row.approval_id))
@@ -391,10 +396,5 @@ class Gate:
         """Return what the tool may ask of the runtime."""
         proposal = ticket.call.proposal
         return CallContext(
-            session.principal,
-            session.run_id,
-            proposal.step_id,
-            proposal.call_id,
-            ticket.key,
-            session.purpose,
+            session.principal, session.run_id, proposal.step_id, proposal.call_id, ticket.key, session.purpose
         )
