@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from gerbang.adapters.tools.http_file import read_tools
 from gerbang.errors import ContractError
-from gerbang.server.operation import VISIBLE, Answer, Exchange, Operation, RouteGroup
+from gerbang.server.operation import Answer, Exchange, Operation, RouteGroup
 from gerbang.server.problems import bad_request, problem
 from gerbang.server.replies import Reply, json_reply
 from gerbang.server.toolsets import Toolset
@@ -93,10 +93,13 @@ DEFINITION: Final[dict[str, Any]] = {
     "uniqueItems": True,  # no two of one name, which a schema cannot say
     "items": {
         "type": "object",
-        "required": ["name", "description", "url"],
+        "required": ["name", "url"],
         "properties": {
             "name": _text("What the model calls it.", "^[A-Za-z][A-Za-z0-9_]{0,63}$"),
-            "description": _text("When to use it, and what it gives.", VISIBLE),
+            "description": {
+                "type": "string",
+                "description": "When to use it, and what it gives; the model goes by it.",
+            },
             "parameters": {
                 "description": "A JSON Schema of the arguments; an object without properties if left out.",
                 "type": "object",

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
@@ -47,6 +47,12 @@ async def browser() -> AsyncIterator[Browser]:
             await started.close()
 
 
+_NO_COMPLAINT: Final = (
+    "Failed to load resource: the server responded with a status of 4",  # the answer that was asked for
+    "Autofocus processing was blocked because a document already has a focused element",  # by a quick person
+)
+
+
 class Seat:
     """A person at a browser. What pages complain of, and what they run that they should not, is kept."""
 
@@ -60,8 +66,8 @@ class Seat:
         page.on("dialog", lambda dialog: self.complaints.append(f"dialog {dialog.message}"))
 
     def _complain(self, text: str) -> None:
-        """Keep what a page complains of. That an answer says 4xx is no complaint of the page's own."""
-        if not text.startswith("Failed to load resource: the server responded with a status of 4"):
+        """Keep what a page complains of, but for what is no fault of its own (`_NO_COMPLAINT`)."""
+        if not text.startswith(_NO_COMPLAINT):
             self.complaints.append(text)
 
     async def open(self, path: str) -> int:
