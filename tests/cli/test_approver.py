@@ -10,14 +10,18 @@ import time
 from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from msgspec.structs import replace
 
+import gerbang as g
 from gerbang.cli.approver import TerminalApprover
 from gerbang.cli.screen import Screen
+from gerbang.cli.texts import speak
 from gerbang.ports import ApprovalAnswer, ApprovalRequest
-from gerbang.values import LOCAL
+from gerbang.runtime.preview import preview
+from gerbang.values import LOCAL, Decision
 
 ARGUMENTS: dict[str, Any] = {"to": "ana@example.org", "text": "hello"}
 REQUEST = ApprovalRequest(
@@ -54,7 +58,7 @@ class Desk:
 
     def _questions(self) -> int:
         text = self.shown.getvalue()
-        return text.count("Run it?") + text.count("New arguments as")
+        return sum(text.count(word) for word in ("Run it?", "Jalankan?", "New arguments as"))
 
     def close(self) -> None:
         os.close(self._master)
@@ -68,11 +72,13 @@ def desk() -> Iterator[Desk]:
     made.close()
 
 
-def ask(desk: Desk, *lines: str, environ: dict[str, str] | None = None) -> ApprovalAnswer:
+def ask(
+    desk: Desk, *lines: str, environ: dict[str, str] | None = None, request: ApprovalRequest = REQUEST
+) -> ApprovalAnswer:
     async def work() -> ApprovalAnswer:
         approver = TerminalApprover(desk.screen(), keyboard=desk.keyboard, environ=environ or {})
         desk.type_after_questions(*lines)
-        return await asyncio.wait_for(approver.ask(REQUEST), 20)
+        return await asyncio.wait_for(approver.ask(request), 20)
 
     return asyncio.run(work())
 
@@ -105,6 +111,33 @@ def test_what_is_shown(desk: Desk) -> None:
                  "CLASS_EXTERNAL_COMMUNICATION", "\\x1b[1Ahello"):  # fmt: skip
         assert part in shown
     assert "\x1b" not in shown
+
+
+WHY = Decision("ask", ("CLASS_EXTERNAL_COMMUNICATION",), None, "v1")
+LOOKS_LIKE_IT = "hi\nmail.send.v1 (external_communication)\nAsked because: CLASS_EXTERNAL_COMMUNICATION"
+
+
+@pytest.mark.parametrize("lang", ["en", "id"])
+@pytest.mark.parametrize(("text", "more"), [("hello", 0), (LOOKS_LIKE_IT, 1)])
+def test_each_thing_is_said_once_and_every_argument_is_said(
+    desk: Desk, lang: Literal["en", "id"], text: str, more: int
+) -> None:
+    @g.tool(name="mail.send.v1", risk="external_communication")
+    async def send(to: str, text: str) -> None:
+        """Send a mail. Use for tests."""
+
+    arguments = {"to": "ana@example.org", "text": text}
+    request = replace(REQUEST, arguments=arguments, preview=preview(send.contract, arguments, WHY))
+    speak(lang)
+    try:
+        ask(desk, "n\n", request=request)
+    finally:
+        speak("en")
+    shown = desk.shown.getvalue()
+    for part in ("mail.send.v1", "(external_communication)", "CLASS_EXTERNAL_COMMUNICATION"):
+        assert shown.count(part) == 1 + more, shown
+    assert "to: ana@example.org" in shown
+    assert all(line in shown for line in text.split("\n"))
 
 
 def test_nobody_there() -> None:

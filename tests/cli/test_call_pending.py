@@ -117,3 +117,31 @@ def test_a_run_of_one_call_ends_with_it(
     for command in (("runs", "list"), ("runs", "show", run)):
         assert state in gerbang(*command, cwd=place).out
     assert gerbang("runs", "recover", cwd=place).out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("approvals", "approve", "{approval}", "--as", "bo"), ["approval.granted", "approver=bo"]),
+        (("approvals", "deny", "{approval}", "--as", "bo"), ["approval.refused", "approver=bo"]),
+        (("runs", "cancel", "{run}", "--reason", "a wrong one"), ["run.cancel_asked", "by=", "a wrong"]),
+    ],
+)  # fmt: skip
+def test_the_timeline_says_who_decided(place: Path, words: tuple[str, ...], told: list[str]) -> None:
+    approval, run = waiting(place)
+    assert gerbang(*(word.format(approval=approval, run=run) for word in words), cwd=place).code == 0
+    lines = gerbang("runs", "show", run, cwd=place).out.splitlines()
+    (line,) = [line for line in lines if told[0] in line]
+    assert all(part in line for part in told), line
+
+
+def test_the_timeline_says_whose_yes_a_call_ran_with(place: Path) -> None:
+    approval, run = waiting(place)
+    assert gerbang("approvals", "approve", approval, "--as", "bo", cwd=place).code == 0
+    assert gerbang("runs", "resume", run, *MINE, cwd=place).code == 0
+    (line,) = [
+        line
+        for line in gerbang("runs", "show", run, cwd=place).out.splitlines()
+        if "approved_by_person" in line
+    ]
+    assert line.endswith("approver=bo")

@@ -90,3 +90,34 @@ def test_an_unchanged_run_shows_no_difference(way: Callable[[g.Gateway], Awaitab
             assert changed.difference.what == "policy_decision"
 
     asyncio.run(body())
+
+
+DENY = g.Policy.from_rules(
+    [{"id": "no", "match": {"tool": "note.save.v1"}, "decision": "deny", "reason": "NO_NOTES"}]
+)
+ALLOW = g.Policy.from_rules(
+    [{"id": "yes", "match": {"tool": "note.save.v1"}, "decision": "allow", "reason": "NOTES"}]
+)
+ASK = g.Policy.from_rules([])
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "said"),
+    [
+        (ASK, ASK, None),
+        (ASK, DENY, ("needs_approval", "denied_by_policy")),
+        (ASK, ALLOW, ("needs_approval", "approved_by_policy")),
+        (ALLOW, ASK, ("approved_by_policy", "needs_approval")),
+        (DENY, ASK, ("denied_by_policy", "needs_approval")),
+    ],
+)
+def test_a_call_that_waits_is_told_by_a_word_too(
+    then: g.Policy, now: g.Policy, said: tuple[str, str] | None
+) -> None:
+    async def body() -> None:
+        async with g.Gateway(TOOLS, policy=then) as gate:  # nobody is asked: what needs a person waits
+            await gate.call("note.save.v1", {"text": "a"}, run_id="r")
+            one = (await replay_run(gate.store, "r", TOOLS, now)).difference
+            assert (None if one is None else (one.then, one.now)) == said
+
+    asyncio.run(body())

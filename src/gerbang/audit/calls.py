@@ -64,6 +64,7 @@ class Calls:
         record["seq"], record["kind"] = event.seq, event.kind
         if asks:
             record["approval_state"] = body.get("state", "")
+            record["policy_decision"] = record["policy_decision"] or "needs_approval"
             if body.get("approver"):
                 record["approver"], record["approved_at"] = body["approver"], body.get("finished_at", 0.0)
             body = {key: value for key, value in body.items() if key not in _OF_APPROVAL}

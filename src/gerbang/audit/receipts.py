@@ -18,7 +18,6 @@ _DECIDED: Final = {
     "approved_by_policy": "allow",
     "approved_by_person": "require-approval",
     "denied_by_policy": "deny",
-    "needs_approval": "escalate",
 }
 
 
@@ -93,12 +92,13 @@ def _actor(call: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _decision(call: Mapping[str, Any]) -> str:
-    decided = _DECIDED.get(str(call.get("policy_decision")))
+    said = str(call.get("policy_decision"))
+    decided = _DECIDED.get(said)
     if decided is not None and decided != "require-approval":
         return decided
     if call.get("approval_state") in ("granted", "used") or decided is not None:
         return "require-approval" if call.get("approver") else "escalate"
-    return "escalate" if call.get("approval_id") else "deny"
+    return "escalate" if call.get("approval_id") or said == "needs_approval" else "deny"
 
 
 def _approval(call: Mapping[str, Any]) -> dict[str, Any]:

@@ -101,9 +101,12 @@ class TerminalApprover:
             screen.styled(say("asks", tool=one_line(request.tool)), "yellow")
             + f"  ({one_line(request.risk)})"
         )
-        for line in printable(request.preview).splitlines() or [say("no_preview")]:
+        asked = ", ".join(request.reasons)
+        said = {f"{request.tool} ({request.risk})", f"Asked because: {asked}"}  # around it, in one's language
+        preview = [line for line in request.preview.split("\n") if line not in said]
+        for line in printable("\n".join(preview)).splitlines() or [say("no_preview")]:
             screen.note(f"  {line}")
-        reasons = one_line(", ".join(request.reasons)) or say("policy_says")
+        reasons = one_line(asked) or say("policy_says")
         screen.note("  " + say("asked_because", reasons=reasons))
         if request.tainted:
             screen.note("  " + say("run_read_outside"))

@@ -146,7 +146,7 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "decision": ("Decision: {decision} ({reasons})", "Keputusan: {decision} ({reasons})"),
     "nothing_run": ("Nothing was run.", "Tidak ada yang dijalankan."),
     # asking a person
-    "asks": ("The model asks to run {tool}", "Model meminta izin menjalankan {tool}"),
+    "asks": ("This call needs a yes: {tool}", "Panggilan ini perlu persetujuan: {tool}"),
     "no_preview": ("(no preview)", "(tanpa pratinjau)"),
     "asked_because": ("asked because: {reasons}", "ditanyakan karena: {reasons}"),
     "policy_says": ("the policy says so", "kebijakan menentukannya"),

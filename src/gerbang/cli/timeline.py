@@ -12,6 +12,11 @@ from gerbang.values.record import EventRow, RunRow, RunState
 
 _WIDTH: Final = 300
 _LABELS: Final = 12
+_TOLD: Final = (
+    *("approval_id", "state", "approver", "policy_decision", "error_code", "code", "status"),
+    *("target", "by", "reason"),
+)
+"""What the line of an event without words of its own says, who did it among it."""
 _STYLES: Final[dict[str, str]] = {RunState.COMPLETED: "green", RunState.DENIED: "red", RunState.FAILED: "red"}
 
 
@@ -59,7 +64,7 @@ def _line(kind: str, body: dict[str, Any]) -> str:
         case "call.dispatched":
             return (
                 f"{step}  {tool} {_said(body, 'input_redacted', 160)}  "
-                f"{_said(body, 'policy_decision')}{_reasons(body)}"
+                f"{_said(body, 'policy_decision')}{_reasons(body)}{_approver(body)}"
             )
         case "call.finished":
             error = f" {_said(body, 'error_code')}" if body.get("error_code") else ""
@@ -67,14 +72,10 @@ def _line(kind: str, body: dict[str, Any]) -> str:
             return f"{step}  {tool}  {_said(body, 'state')}{error} {took}"
         case "call.refused":
             refused = say("call_refused", code=_said(body, "error_code"))
-            return f"{step}  {tool}  {refused}{_reasons(body)}"
+            return f"{step}  {tool}  {refused}{_reasons(body)}{_approver(body)}"
         case "call.replayed":
             return f"{step}  {tool}  {say('call_replayed')}"
-    rest = " ".join(
-        f"{name}={one_line(str(body[name]), 80)}"
-        for name in ("approval_id", "state", "policy_decision", "error_code", "code", "status")
-        if body.get(name)
-    )
+    rest = " ".join(f"{name}={_said(body, name)}" for name in _TOLD if body.get(name))
     return "  ".join(part for part in (step, tool, one_line(kind, 60), rest) if part)
 
 
@@ -82,6 +83,10 @@ def _reasons(body: dict[str, Any]) -> str:
     reasons = ", ".join(one_line(str(reason), 64) for reason in body.get("reasons", ()))
     rule = " " + say("by_rule", rule=one_line(str(body["rule"]), 80)) if body.get("rule") else ""
     return f" ({reasons}{rule})" if reasons else ""
+
+
+def _approver(body: dict[str, Any]) -> str:
+    return f"  approver={_said(body, 'approver')}" if body.get("approver") else ""
 
 
 def _said(body: dict[str, Any], name: str, limit: int = 80) -> str:
