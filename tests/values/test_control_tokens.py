@@ -16,6 +16,7 @@ TOKENS = [
     *("<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<<SYS>>", "<</SYS>>", "<SPECIAL_12>"),
     *("[INST]", "[/INST]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]"),
     *("]~b]", "[e~[", "<start_function_call>"),
+    *("</s>", "<seed:eos>", "<seed:bos>", "[|endofturn|]", "[|user|]"),
 ]
 PLAIN = [
     "",
@@ -25,6 +26,7 @@ PLAIN = [
     "x <| y",
     "<||>",
     "cmd <file | grep '|>'",
+    "<s>old price [|] [a|b] [|x| + |y|]",
     "if (a <b) | (c> d)",
     "😀 <é|ü> ｜",
 ]

@@ -12,11 +12,11 @@ from typing import Final
 # one plain character, which is what makes the search quick.
 _ANGLED: Final = re.compile(
     r"<(?=[|｜][^<>|｜\n]{1,60}[|｜]>|\|(?:turn|channel|tool_call|tool_response)>"
-    r"|(?:turn|channel|tool_call|tool_response)\|>|\|\"\|>|<SYS>>|</SYS>>|[be]os>|SPECIAL_\d"
+    r"|(?:turn|channel|tool_call|tool_response)\|>|\|\"\|>|<SYS>>|</SYS>>|/s>|(?:seed:)?[be]os>|SPECIAL_\d"
     r"|(?:start|end)_(?:of_(?:turn|image)|function_(?:call|response))>)"
 )
 _SQUARE: Final = re.compile(
-    r"\[(?=/?(?:INST|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_TOOLS|SYSTEM_PROMPT)\]|e~\[)"
+    r"\[(?=/?(?:INST|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_TOOLS|SYSTEM_PROMPT)\]|\|[a-z]{1,20}\|\]|e~\[)"
 )
 _CLOSING: Final = re.compile(r"\](?=~b\])")  # two of them may share a bracket
 

@@ -6,6 +6,7 @@ confirmed the neutral form stands: a line that names the tool, an empty line, th
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from gerbang.limits import MAX_TOOL_NAME, RESULT_MAX_CHARS
@@ -19,6 +20,8 @@ TERMINAL_RESULT_CHARS: Final = 2000
 """Characters of one result that the text protocol of `tool_use` shows."""
 
 _NOT_A_NAME: Final = re.compile(r"[^\w.:/-]")
+_ANY_NAME: Final = rf"[\w.:/-]{{1,{MAX_TOOL_NAME}}}"
+_LINE: Final = r"((?:\A|(?<=[\n\r\x0b\x0c\x85\u2028\u2029]))[ \t]{0,20})"  # its beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ class Envelope:
 
     `as_json` writes the result as a JSON string. Marks in `broken` (the envelope's own and the dialect's)
     and control tokens get a space after their first character when the result holds them, so that a
-    result can never end its envelope or open a turn of its own.
+    result can never end its envelope or open a turn of its own. Where nothing ends an envelope, the words
+    that begin it end the one before: they get a space as well where a line of the result begins with them.
     """
 
     text: str
@@ -41,7 +45,7 @@ class Envelope:
         if self.as_json:  # an escape does it here, so the text stays as it was
             body = harmless(json_text(result, self.broken), as_json=True)
         else:
-            body = broken(result, self.broken)
+            body = _headless(broken(result, self.broken), (self.text, self.without_id or self.text))
         values = {"%n": _label(name), "%c": _label(call_id or "0"), "%r": body}
         return re.sub("%[ncr]", lambda slot: values[slot[0]], form)
 
@@ -56,6 +60,26 @@ def broken(text: str, marks: tuple[str, ...]) -> str:
     for mark in marks:
         text = text.replace(mark, f"{mark[0]} {mark[1:]}")
     return harmless(text)
+
+
+def _headless(text: str, forms: tuple[str, ...]) -> str:
+    """Return `text` with a space in the heads of open envelopes that its lines begin with. Linear."""
+    heads = _heads(forms)
+    if heads is None:
+        return text
+    return heads.sub(lambda found: f"{found[1]}{found[2][0]} {found[2][1:]}", text)
+
+
+@cache
+def _heads(forms: tuple[str, ...]) -> "re.Pattern[str] | None":
+    """Return what finds the first line of an open envelope's head; None when something ends all forms."""
+    found = []
+    for form in forms:
+        head, _, end = form.partition("%r")
+        if not end.strip():
+            line = re.escape(head.split("\n")[0].rstrip())
+            found.append(line.replace("%n", _ANY_NAME).replace("%c", _ANY_NAME))
+    return re.compile(f"{_LINE}({'|'.join(found)})") if found else None
 
 
 _RESPONSE: Final = Envelope(
@@ -124,6 +148,8 @@ ENVELOPES: Final[dict[str, Envelope]] = {
             "</function_results>",
             "<result>",
             "</result>",
+            "<tool_name>",
+            "</tool_name>",
             "<stdout>",
             "</stdout>",
         ),
@@ -196,7 +222,8 @@ def render_result(
         return f"{words.result_head}{count}{words.result_tail}\n\n{text}"
     envelope = ENVELOPES.get(dialect)
     if envelope is None:
-        return f"{words.neutral_result.format(name=_label(name))}\n\n{broken(text, ())}"
+        heads = tuple(wording(one).neutral_result.format(name="%n") + "\n\n%r" for one in ("en", "id"))
+        return f"{words.neutral_result.format(name=_label(name))}\n\n{_headless(broken(text, ()), heads)}"
     return envelope.fill(name, text, call_id)
 
 
