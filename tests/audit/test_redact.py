@@ -247,6 +247,18 @@ def test_a_known_secret_inside_base64(before: str, after: str) -> None:
         assert len(redact(text, [KNOWN]).replace(MASK, "")) <= len(encode(f"{before}{after}".encode())) + 4
 
 
+@pytest.mark.parametrize("secret", [KNOWN, MARKED, 'p"q\\w/é-x', "日本語" * 4, "line one\nline two"])
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("name", ["k", "ke", "key"])
+def test_a_known_secret_in_json_inside_base64_or_hex(secret: str, plain: bool, name: str) -> None:
+    document = json.dumps({name: secret}, ensure_ascii=plain).encode()
+    for text in (base64.b64encode(document).decode(), base64.urlsafe_b64encode(document).decode()):
+        assert MASK in redact_exact(text, [secret])
+        assert len(redact_exact(text, [secret]).replace(MASK, "")) <= 4 * len(f'{{"{name}": ""}}') / 3 + 8
+        assert len(text) - 4 * len(f'{{"{name}": ""}}') / 3 <= longest_writing([secret])
+    assert MASK in redact_exact(document.hex(), [secret])
+
+
 def test_overlapping_secrets_leave_nothing() -> None:
     assert redact("abcdef-abc", ["abc", "abcdef"]) == f"{MASK}-{MASK}"
     assert redact("x redacted x", ["redacted", "x"]) == f"{MASK} {MASK} {MASK}"

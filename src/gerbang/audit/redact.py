@@ -95,8 +95,8 @@ def redact_exact(text: str, secrets: Iterable[str]) -> str:
     """Return the text with the given secret values masked, and nothing else.
 
     Values are also found JSON-escaped, HTML-escaped and percent-encoded (wholly or in part, several times,
-    and one inside the other), in hexadecimal, and inside base64 of either alphabet. Not found: a value that
-    is cut into pieces, or written otherwise.
+    and one inside the other), in hexadecimal, and inside base64 of either alphabet, the last two also as JSON
+    writes them. Not found: a value that is cut into pieces, or written otherwise.
     """
     values = tuple(sorted({secret for secret in secrets if secret}))
     if not values:

@@ -20,7 +20,7 @@ _NAMED: Final = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos", "\x
 def known(secrets: tuple[str, ...]) -> "re.Pattern[str]":
     """Return a pattern of the secrets in their common writings, the longest first."""
     writings = {re.escape(writing) for secret in secrets for writing in _plain(secret)}
-    writings |= {pattern for secret in secrets for pattern in _base64(secret)}
+    writings |= {pattern for secret in secrets for text in _in_json(secret) for pattern in _base64(text)}
     writings |= {"".join(map(_percent, secret)) for secret in secrets}
     return re.compile("|".join(sorted(writings, key=len, reverse=True)))
 
@@ -44,12 +44,16 @@ def longest(secret: str) -> int:
 
 
 def _plain(secret: str) -> set[str]:
-    found = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
-    found.update({escape(secret), escape(secret, quote=False)})
-    raw = secret.encode("utf-8", "surrogatepass")
-    if len(raw) >= _MIN_ENCODED:
-        found.update({raw.hex(), raw.hex().upper()})
-    return found
+    found = _in_json(secret)
+    for raw in [text.encode("utf-8", "surrogatepass") for text in found]:
+        if len(raw) >= _MIN_ENCODED:
+            found |= {raw.hex(), raw.hex().upper()}
+    return found | {escape(secret), escape(secret, quote=False)}
+
+
+def _in_json(secret: str) -> set[str]:
+    """Return the secret as it is and as JSON writes it: a whole document is what gets encoded, often."""
+    return {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
 
 
 def _base64(secret: str) -> set[str]:
