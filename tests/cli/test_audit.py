@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import json
+import re
 import sqlite3
 import sys
 from contextlib import closing
@@ -193,6 +194,18 @@ def test_a_checkpoint_that_was_changed_proves_nothing(place: Path, change_line: 
     (place / "bad").write_text("\n".join(change_line(lines)) + "\n")
     ran = audit(place, "audit", "verify", "--checkpoint", "bad")
     assert (ran.code, words in ran.err) == (2, True), ran.err
+
+
+def test_a_key_without_a_public_half_is_asked_for_by_its_file(place: Path) -> None:
+    (place / ".gerbang").mkdir(exist_ok=True)
+    key = place / ".gerbang" / "checkpoint.key"  # as it is made where the extra is not installed
+    key.write_text(f"hmac-sha256 {'5a' * 32}\n")
+    key.chmod(0o600)
+    assert audit(place, "audit", "checkpoint", "--out", "kept.jsonl").code == 0
+    bare = audit(place, "audit", "verify", "--checkpoint", "kept.jsonl")
+    (said,) = re.findall(r"--key (\S+),", bare.err)
+    assert (bare.code, said) == (2, ".gerbang/checkpoint.key")
+    assert audit(place, "audit", "verify", "--checkpoint", "kept.jsonl", "--key", said).code == 0
 
 
 def test_a_checkpoint_of_somebody_else(place: Path) -> None:

@@ -51,7 +51,8 @@ def test_what_runs_is_what_the_approver_made_of_it(place: Path) -> None:
 
 def test_a_refusal_stays_one(place: Path) -> None:
     approval, run = waiting(place)
-    assert gerbang("approvals", "deny", approval, "--reason", "not her", cwd=place).code == 0
+    said = gerbang("approvals", "deny", approval, "--reason", "not her", cwd=place)
+    assert (said.code, f"gerbang runs resume {run}" in said.out) == (0, True)  # until then the run waits
     ran = gerbang("runs", "resume", run, *MINE, cwd=place)
     assert (ran.code, ran.out) == (1, "")
     assert "not her" in ran.err

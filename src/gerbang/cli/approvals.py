@@ -274,6 +274,8 @@ def _said(row: ApprovalRow) -> str:
     match str(row.state):
         case "granted":
             return f"{name} is granted. Go on with its run: gerbang runs resume {run}"
+        case "refused":
+            return f"{name} is refused. Its run hears of it when it goes on: gerbang runs resume {run}"
         case "pending":
             agreed = ", ".join(as_dict(row)["agreed"]) or "nobody"
             return f"{name} still waits: {one_line(agreed, 200)} agreed to it as it is; one more has to."

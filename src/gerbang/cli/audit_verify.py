@@ -12,6 +12,7 @@ from gerbang.audit.check import Checked
 from gerbang.audit.checkpoint import MAX_LINE, BadCheckpoint, Foot, Head, Reading, signed_text
 from gerbang.audit.export import moment
 from gerbang.cli import options
+from gerbang.cli.audit_checkpoint import DEFAULT_KEY
 from gerbang.cli.exits import Exit
 from gerbang.cli.recorded_store import known_run, with_store
 from gerbang.cli.safe_text import one_line
@@ -118,7 +119,10 @@ def _checked_file(path: Path, key: str | None) -> tuple[Head, Foot]:
     if name != foot.key:
         raise ConfigError(f"{path} was signed by {foot.key}, not by {name}. It proves nothing here.")
     if key is None and not foot.key.startswith("ed25519:"):
-        raise ConfigError(f"{path} was signed by {foot.key}. Give that key with --key to check it.")
+        raise ConfigError(
+            f"{path} was signed by {foot.key}, a key without a public half. Name its file to check it, the "
+            f"one that `gerbang audit checkpoint` made: --key {DEFAULT_KEY}, unless another was named there."
+        )
     text, signature = signed_text(foot.digest), _hex(foot.signature)
     if not (signer.signed(name, text, signature) if signer else public_signed(name, text, signature)):
         raise ConfigError(f"The signature of {path} is wrong: it was changed. It proves nothing.")
