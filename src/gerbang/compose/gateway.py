@@ -31,6 +31,7 @@ from gerbang.runtime.dispatch import Dispatch
 from gerbang.runtime.events import DryRun
 from gerbang.runtime.executor import Executor
 from gerbang.runtime.gate import Gate
+from gerbang.runtime.known_secrets import KnownSecrets
 from gerbang.runtime.leases import TTL_S, Leases
 from gerbang.runtime.lookups import Lookup, Lookups
 from gerbang.runtime.named_files import NamedFiles
@@ -64,9 +65,8 @@ class Gateway(Controls):
     a run whose process has died. A request for approval and its grant stand for `approval_s` seconds.
     `files` is the folder that file arguments are inside of (the current one): an approval is tied to what
     such files hold. `seal` is where the keys are that payloads in the store are sealed with: `file:PATH`
-    (`gerbang audit seal-key`). `secret_bindings` say what each secret is for (`gerbang.values.binding`);
-    one that they do not name is then for no tool. Raises ContractError, PolicyError, UsageError or
-    ConfigError at once, StoreError when it is entered.
+    (`gerbang audit seal-key`). `secret_bindings` say what each secret is for; one they do not name is for no
+    tool. Raises ContractError, PolicyError, UsageError, ConfigError at once, StoreError when it is entered.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Gateway(Controls):
         files: "str | Path | FileReader | None" = None,
     ) -> None:
         pool = SyncPool()
-        self.secrets: Secrets = given.open_secrets(secrets)
+        self.secrets = KnownSecrets(given.open_secrets(secrets))
         self._toolbox = Toolbox(tools, self.secrets, pool, read_bindings(secret_bindings))
         self.models = self._toolbox.models
         self._max_risk = None if max_risk is None else given.read_risk(max_risk)
@@ -111,7 +111,7 @@ class Gateway(Controls):
             self._plans.check(contract)
         self._hours = given.read_hours(hours)
         self._lease_s = given.read_seconds("lease_s", lease_s)
-        self._executor = Executor(self._toolbox.bodies, pool)
+        self._executor = Executor(self._toolbox.bodies, pool, self.secrets)
         self._gate: Gate | None = None
         self._outbox: Outbox | None = None
         self._runs = CallerRuns()

@@ -24,6 +24,7 @@ from gerbang.runtime.body import CancelledInside, TimeUp, driven
 from gerbang.runtime.clearance import Clearance
 from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.handing import HANDING
+from gerbang.runtime.known_secrets import KnownSecrets
 from gerbang.runtime.output import Output, output_error, read_output
 from gerbang.runtime.refusals import not_cleared
 from gerbang.runtime.threads import SyncPool, TooManyLate
@@ -51,11 +52,12 @@ class Execution(Struct, frozen=True, gc=False):
 
 
 class Executor:
-    """Runs authorised calls. `tools` maps canonical names to bodies."""
+    """Runs authorised calls. `tools` maps canonical names to bodies; no result says what `known` knows."""
 
-    def __init__(self, tools: Mapping[str, Tool], pool: SyncPool) -> None:
+    def __init__(self, tools: Mapping[str, Tool], pool: SyncPool, known: KnownSecrets) -> None:
         self._tools = tools
         self._pool = pool
+        self._known = known
         self._deadlines = Deadlines()
 
     async def run(
@@ -95,8 +97,8 @@ class Executor:
         except CancelledInside:
             return _failed(read, _internal("The tool was cancelled from inside."), "unknown")
         except BaseException as error:  # a tool may raise anything, the end of the program included
-            return _read(_raised, error, read)
-        return _read(_returned, returned, entry, read)
+            return self._clean(_read(_raised, error, read))
+        return self._clean(_read(_returned, returned, entry, read))
 
     def blocks(self, contract: Contract) -> bool:
         """Tell whether the tool's calls run in threads."""
@@ -135,7 +137,20 @@ class Executor:
             if not self._abandon(work, read, on_late) and not read:  # no thread was free for it: nothing ran
                 return _failed(read, not_cleared("DEADLINE"), "none")
             return _failed(read, _timed_out(timeout_s, read), "none" if read else "unknown")
-        return _read(_finished, work, entry, read)
+        return self._clean(_read(_finished, work, entry, read))
+
+    def _clean(self, execution: Execution) -> Execution:
+        """Mask secrets that this gateway has fetched, for whatever tool."""
+        known = self._known
+        if not known.any:
+            return execution
+        outcome, output = execution.outcome, execution.output
+        cleaned = None if output is None else known.masked(output)
+        if outcome.error is not None:
+            outcome = replace(outcome, error=known.masked_error(outcome.error))
+        elif cleaned is not output and cleaned is not None:
+            outcome = replace(outcome, value=cleaned.value)
+        return Execution(outcome, cleaned)
 
     def _abandon(self, work: "asyncio.Future[Any]", read: bool, on_late: Late | None) -> bool:
         """Leave work to itself; False when it never began, and never will."""
@@ -163,8 +178,7 @@ class Executor:
             return "The tool could not say what would happen."
         if isinstance(output, str):
             return "The tool could not say what would happen."
-        text = output.plain
-        return clean_text(redact(text[:_PREVIEW_CHARS]))
+        return clean_text(redact(self._known.masked(output).plain[:_PREVIEW_CHARS]))
 
     async def _said(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         if inspect.iscoroutinefunction(function):
@@ -178,7 +192,7 @@ class Executor:
 
     def late_result(self, work: "asyncio.Future[Any]", entry: Entry) -> Execution | None:
         """Return what abandoned work came to in the end; None when its effect is still not known."""
-        execution = _read(_finished, work, entry, False)
+        execution = self._clean(_read(_finished, work, entry, False))
         return None if execution.outcome.state == "UNCERTAIN" else execution
 
     async def _settle(self, work: "asyncio.Future[Any]", timeout_s: float) -> bool:

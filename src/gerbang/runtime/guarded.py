@@ -162,17 +162,17 @@ def _masked(returned: Any, vault: Vault) -> Any:
     if isinstance(returned, str):
         return vault.mask(returned)  # before it is cut to the size that is stored
     output = read_output(returned)
-    return returned if isinstance(output, str) else _walk(output.value, vault)
+    return returned if isinstance(output, str) else without(output.value, vault)
 
 
-def _walk(value: Any, vault: Vault) -> Any:
-    """Mask the texts and names of a JSON value, and numbers that are a secret."""
+def without(value: Any, vault: Vault) -> Any:
+    """Return a JSON value with its texts and names masked, and numbers that are a secret."""
     if isinstance(value, str):
         return vault.mask(value)
     if isinstance(value, dict):
-        return {vault.mask(name): _walk(item, vault) for name, item in value.items()}
+        return {vault.mask(name): without(item, vault) for name, item in value.items()}
     if isinstance(value, list):
-        return [_walk(item, vault) for item in value]
+        return [without(item, vault) for item in value]
     if isinstance(value, int | float) and not isinstance(value, bool):
         return MASK if vault.mask(str(value)) != str(value) else value
     return value
