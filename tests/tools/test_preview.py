@@ -35,6 +35,34 @@ def test_the_whole_call() -> None:
     assert "(no arguments)" in shown()
 
 
+def test_what_was_left_out_is_shown_with_its_default() -> None:
+    contract = make_contract(
+        name="mail.send.v1",
+        risk="destructive",
+        description="x",
+        parameters={
+            "properties": {
+                "to": {"type": "string", "default": "all@example.org"},
+                "text": {"type": "string", "default": "hi\nthere"},
+                "n": {"type": "integer", "default": 0},
+                "pin": {"type": "string", "default": "1234"},
+                "cc": {"type": ["string", "null"], "default": None},
+                "bcc": {"type": "string"},
+            }
+        },
+        sensitive=["pin"],
+    )
+    assert preview(contract, {"to": "ana (not given; its default): bob"}, ASK).splitlines() == [
+        "mail.send.v1 (destructive)",
+        "  to: ana (not given; its default): bob",
+        "  text (not given; its default): hi",
+        "    there",
+        "  n (not given; its default): 0",
+        "  pin (not given; its default): [redacted]",
+        "Asked because: CLASS_DESTRUCTIVE, OTHER",
+    ]
+
+
 def test_a_call_that_is_allowed_says_so() -> None:
     contract = make_contract(name="a.b.v1", risk="draft", description="x", parameters={})
     allowed = preview(contract, {}, Decision("allow", ("CLASS_DRAFT",), None, "v"))

@@ -24,7 +24,8 @@ def preview(contract: Contract, arguments: dict[str, Any], decision: Decision) -
     """Return the text for the approver: tool, effect class, every argument, and why they are asked. Of a call
     that is allowed, a dry run shows the same.
 
-    Each argument has room of its own: a long one cannot push another out of sight.
+    Each argument has room of its own: a long one cannot push another out of sight. What was left out is named
+    with its default, for that is what the tool goes by then.
     """
     lines = [f"{contract.name} ({contract.risk})"]
     room = max(_LEAST_ROOM, _PREVIEW_CHARS // max(1, len(arguments)))
@@ -36,9 +37,26 @@ def preview(contract: Contract, arguments: dict[str, Any], decision: Decision) -
         lines.append(f"  {_line(name[:_LEAST_ROOM], shown, room)}")
     if not arguments:
         lines.append("  (no arguments)")
+    lines += _defaults(contract, arguments, room)
     why = "Asked" if decision.decision == "ask" else "Allowed"
     lines.append(f"{why} because: {', '.join(decision.reasons)}")
     return "\n".join(lines)
+
+
+def _defaults(contract: Contract, arguments: dict[str, Any], room: int) -> list[str]:
+    """Return a line for each parameter that was left out and has a default."""
+    properties = contract.parameters.get("properties") or {}
+    left_out = [
+        (name, schema["default"])
+        for name, schema in properties.items()
+        if name not in arguments and isinstance(schema, dict) and schema.get("default") is not None
+    ]
+    lines = []
+    for name, value in left_out[:_MAX_ARGUMENTS]:
+        shown = MASK if name in contract.sensitive else _text(value)
+        line = _line(name[:_LEAST_ROOM], shown, room)
+        lines.append(f"  {line.replace(':', ' (not given; its default):', 1)}")  # no value can look like it
+    return lines
 
 
 def visible(text: str) -> str:
