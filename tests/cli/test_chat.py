@@ -295,7 +295,7 @@ def test_talking_in_indonesian(place: Path) -> None:
         at.wait_for("/new melupakan percakapan")
         at.wait_for("anda> ")
         at.type("kirim surat\r")
-        at.wait_for("Model meminta izin menjalankan mail.send.v1")
+        at.wait_for("Panggilan ini perlu persetujuan: mail.send.v1")
         at.wait_for("[u]bah argumennya: ")
         at.type("u\r")
         at.wait_for("Argumen baru sebagai objek JSON")

@@ -232,6 +232,7 @@ class KeyFile:
 
     def _write(self, keys: list[StoredKey]) -> None:
         replace_private(self.path, msgspec.json.encode(_File(1, tuple(keys))))
+        self._fresh_until = 0.0  # what was written here counts here at once
 
 
 def token_of(headers: Mapping[bytes, bytes]) -> bytes | None:
