@@ -1,6 +1,7 @@
 """The embedded model, for real: its child process, its silence, and what it picks."""
 
 import asyncio
+import gc
 import importlib.metadata
 import json
 import os
@@ -186,6 +187,20 @@ def test_child_is_reused_and_comes_back_after_a_crash() -> None:
         await model.aclose()
         assert await calls(model, NOTES), "it can be used again after it was closed"
         await model.aclose()
+        await model.aclose()
+
+    run(body)
+
+
+def test_a_child_that_ended_between_two_requests_leaves_no_pipes_open() -> None:
+    async def body() -> None:
+        model = open_model("embedded:")
+        await calls(model, NOTES)
+        os.kill(child_of(model).pid, signal.SIGKILL)
+        while child_of(model).alive:
+            await asyncio.sleep(0.01)
+        assert await calls(model, NOTES)
+        gc.collect()  # a pipe that was left open complains now
         await model.aclose()
 
     run(body)

@@ -106,9 +106,11 @@ class EmbeddedModel:
         for _attempt in range(_ATTEMPTS):
             if query.abandoned:
                 return _CLOSED
-            if self._child is None or not self._child.alive:
-                self._child = Child(["-m", _WORKER], _FLAGS)
             child = self._child
+            if child is None or not child.alive:
+                if child is not None:
+                    child.kill()  # it has ended by itself; its pipes have not
+                child = self._child = Child(["-m", _WORKER], _FLAGS)
             try:
                 query.begin(child)
                 hello = {} if child.greeted else child.receive()

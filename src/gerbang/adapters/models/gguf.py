@@ -108,6 +108,8 @@ class GgufModel:
         with self._starting:
             if self._client is not None and self._child is not None and self._child.alive:
                 return self._client
+            if self._child is not None:
+                self._child.kill()  # it has ended by itself; its pipes have not
             key = secrets.token_urlsafe(32)
             child = self._child = Child(["-m", _WORKER], {})
             try:
