@@ -143,10 +143,8 @@ class Dispatch:
             now = clock.monotonic()
         if not (ticket.call.contract.risk.is_read or self._records.immediate):
             # another process may make the call when its time is over, counted from when it was put on record
-            began, allowed_s = planned, self._time_for(session, ticket, planned)
-            flight.clearance = Clearance(
-                session, ticket, self._admission, clock, began=began, at=started, seconds=allowed_s
-            )
+            began = planned
+            flight.clearance = self._clearance(session, ticket, planned, started)
         flight.until = began + self._time_for(session, ticket, began)
         cancelled: asyncio.CancelledError | None = None
         try:
@@ -168,6 +166,11 @@ class Dispatch:
         if cancelled is not None:
             raise cancelled
         return result
+
+    def _clearance(self, session: RunSession, ticket: Ticket, began: float, at: float) -> Clearance:
+        """Return the last look before the first byte. `began` is a monotonic time, `at` the clock's then."""
+        seconds = self._time_for(session, ticket, began)
+        return Clearance(session, ticket, self._admission, self._clock, began=began, at=at, seconds=seconds)
 
     async def _lost(
         self,
