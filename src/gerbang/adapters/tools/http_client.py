@@ -24,6 +24,7 @@ from gerbang.adapters.tools.egress import (
     reaching,
     read_place,
 )
+from gerbang.adapters.tools.http_bodiless import BodilessAnswers
 from gerbang.adapters.tools.http_errors import Attempt, failed, redirect_error
 from gerbang.adapters.tools.http_request import Prepared
 from gerbang.errors import NotSent, ToolError
@@ -173,6 +174,8 @@ class _Request(aiohttp.ClientRequest):
         if hop is not None:
             await hop.context.confirm()
             self._before, hop.attempt.sent = hop.attempt.sent, True
+        if conn.transport is not None and conn.protocol is not None:
+            conn.transport.set_protocol(BodilessAnswers(conn.protocol, self.method == "HEAD"))
         return await super().send(conn)
 
     async def write_bytes(
