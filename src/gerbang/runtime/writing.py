@@ -48,19 +48,9 @@ async def written(store: Store, batch: Batch) -> tuple[Committed, asyncio.Cancel
     """Commit the batch, however often the task is cancelled meanwhile. Returns what the store says, and the
     cancellation, which is the caller's to raise. Raises StoreError.
     """
-    if store.immediate:
-        return await store.commit(batch), None
-    writing, interrupted = await seen_through(store, batch)
-    return writing.result(), interrupted
-
-
-async def seen_through(
-    store: Store, batch: Batch
-) -> tuple[asyncio.Future[Committed], asyncio.CancelledError | None]:
-    """Commit the batch to its end; return it, done, and the cancellation that came meanwhile: it is the
-    caller's to raise.
-    """
     handed = store.commit(batch)
+    if store.immediate:
+        return await handed, None
     lasting = isinstance(handed, Writing)  # else it gets a task, which a cancellation must not reach
     writing = handed if isinstance(handed, Writing) else asyncio.ensure_future(handed)
     interrupted: asyncio.CancelledError | None = None
@@ -69,11 +59,11 @@ async def seen_through(
             await (writing if lasting else asyncio.wait((writing,)))
         except asyncio.CancelledError as cancelled:
             interrupted = cancelled
-        except Exception:  # whatever went wrong is told by what is returned
+        except Exception:  # whatever went wrong is told by its result
             break
     if writing.cancelled():
         raise interrupted or asyncio.CancelledError
-    return writing, interrupted
+    return writing.result(), interrupted
 
 
 async def holder_of(store: Store, key: str, committed: Committed) -> Committed:

@@ -5,7 +5,7 @@ processes, and asked for in one pipeline: first all questions, then all answers.
 cannot be locked: those of leases and limits are made first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -157,7 +157,7 @@ class Ledger:
         calls = [row(CallRow, found) for found in answers.get("calls", ())]
         self._calls = {call.key: call for call in calls}
 
-    def unexpected(self, expects: dict[str, str]) -> ApprovalRow | None:
+    def unexpected(self, expects: Mapping[str, str]) -> ApprovalRow | None:
         """Return the first approval that is not in the state that the batch expects."""
         for approval_id, state in expects.items():
             standing = self._approvals.get(approval_id)

@@ -1,7 +1,7 @@
 """Writing a group of batches in one transaction: claims decided in order, all other rows table by table."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gerbang.adapters.stores import checks, statements
 from gerbang.adapters.stores.checks import KEPT, Checks
@@ -189,7 +189,7 @@ class _InTurn(_Together):
             self._connection.execute("PRAGMA secure_delete = OFF")
         return committed
 
-    def _unexpected(self, expects: dict[str, str]) -> ApprovalRow | None:
+    def _unexpected(self, expects: Mapping[str, str]) -> ApprovalRow | None:
         """Return the first approval that is not in the state that the batch expects."""
         if not expects:
             return None
@@ -200,7 +200,7 @@ class _InTurn(_Together):
                 return standing
         return None
 
-    def _overtaken(self, calls: list[Params]) -> CallRow | None:
+    def _overtaken(self, calls: Sequence[Params]) -> CallRow | None:
         """Return the first row that is not one that its new form may follow."""
         if calls:
             self._flush()  # a batch before this one may have changed the rows
@@ -210,7 +210,7 @@ class _InTurn(_Together):
                 return standing
         return None
 
-    def _taken(self, claims: list[Params], freed: list[tuple[str]]) -> CallRow | None:
+    def _taken(self, claims: Sequence[Params], freed: list[tuple[str]]) -> CallRow | None:
         """Return the row that holds the first key that is not free, and note the rows that give way."""
         if not claims:
             return None

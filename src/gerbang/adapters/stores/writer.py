@@ -131,13 +131,13 @@ def hand_in(batch: Batch, writer: Writer | None) -> Writing:
         if writer is None:
             raise StoreError("The store is closed. Open it before recording.")
         check_text(batch)
-        if asks(batch):
+        if asking := asks(batch):
             check_bounds(batch)
     except StoreError as fault:
         refused = Writing(loop=asyncio.get_running_loop())
         refused.set_exception(fault)
         return refused
-    return writer.submit(Prepared(batch))
+    return writer.submit(Prepared(batch, asking))
 
 
 def _answer(group: list[_Job]) -> None:

@@ -62,7 +62,9 @@ def check_bounds(batch: Batch) -> None:
         check_texts(kill.target, kill.by, kill.reason)
     for pin in batch.pins:
         check_texts(pin.name, pin.digest, pin.by)
-    check_texts(*batch.revives, *batch.stops)
+    if batch.revives:
+        check_texts(*batch.revives)
+    check_texts("".join(batch.stops))  # joined they have no UTF-8 form when one of them has none
 
 
 def _senseless(what: str, wanted: str) -> StoreError:
