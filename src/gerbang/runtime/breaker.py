@@ -1,5 +1,6 @@
 """Circuit breakers: an upstream that keeps failing is left alone for a while, then tried with one call."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from gerbang.values import CallError, Contract
@@ -8,22 +9,27 @@ from gerbang.values.sentences import said
 _FAILURES: Final = 5
 _OPEN_S: Final = 30.0
 _COUNTED: Final = frozenset({"timeout", "transient_network_error", "upstream_error"})
+_ANSWERED: Final = frozenset({"HTTP_3XX", "HTTP_4XX", "NOT_HAPPENED"})
+"""Codes of an upstream that is well, and said no to this one request."""
+_UNHEARD: Final = frozenset({"permission_denied", "cancelled", "internal_error"})
+"""What says nothing of the upstream: the call did not come so far, or the tool itself broke."""
 
 
 class _Circuit:
-    __slots__ = ("failures", "opened", "trying")
+    __slots__ = ("failures", "opened")
 
     def __init__(self) -> None:
         self.failures = 0
         self.opened: float | None = None
-        self.trying = False
 
 
 class Breakers:
     """One circuit for each upstream. `now` is a monotonic time in seconds.
 
     Closed: calls pass. After five failures in a row it opens for 30 seconds: calls are refused. Then one
-    call is let through (half open); if it succeeds the circuit closes, else it opens again.
+    call is let through (half open); if it succeeds the circuit closes, else it opens again. When nothing is
+    heard of that call (it was refused for another reason, or cancelled), the next is let through 30 seconds
+    after it.
     """
 
     def __init__(self) -> None:
@@ -39,8 +45,8 @@ class Breakers:
         if circuit is None or circuit.opened is None:
             return None
         left = circuit.opened + _OPEN_S - now
-        if left <= 0 and not circuit.trying:
-            circuit.trying = True
+        if left <= 0:
+            circuit.opened = now
             return None
         return said(
             "transient_network_error",
@@ -51,8 +57,9 @@ class Breakers:
 
     def noted(self, contract: Contract, error: CallError | None, now: float) -> None:
         """Count the outcome of a call."""
-        failed = error is not None and error.error_type in _COUNTED
-        if not failed and not self.troubled:
+        kind, code = ("", "") if error is None else (error.error_type, error.error_code)
+        failed = kind in _COUNTED and code not in _ANSWERED
+        if not failed and (not self.troubled or kind in _UNHEARD or code == "TOO_MANY_LATE_CALLS"):
             return
         name = upstream_of(contract)
         if not failed:
@@ -60,12 +67,16 @@ class Breakers:
             return
         circuit = self.troubled.setdefault(name, _Circuit())
         circuit.failures += 1
-        circuit.trying = False
         if circuit.failures >= _FAILURES:
             circuit.opened = now
 
 
 def upstream_of(contract: Contract) -> str:
-    """Return what fails together: the service that a contract names, or the tool alone."""
+    """Return what fails together: the service that a contract names, the origin of its HTTP request, or the
+    tool alone.
+    """
     named = contract.annotations.get("upstream")
+    if named is None:
+        http = contract.annotations.get("http")
+        named = http.get("origin") if isinstance(http, Mapping) else None
     return named if isinstance(named, str) else contract.name
