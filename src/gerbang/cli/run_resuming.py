@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 import typer
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from gerbang import Gateway, Principal, Result
 from gerbang.cli import options, street
@@ -15,6 +16,7 @@ from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.cli.texts import TEXTS, say
 from gerbang.compose.recovery import Recovered
+from gerbang.compose.rights import decided_as
 from gerbang.config import Settings
 from gerbang.errors import UsageError
 from gerbang.runtime.ballot import opened
@@ -24,9 +26,17 @@ from gerbang.values.record import RunRow, RunState
 _STEP: Final = "step_001"
 """The step of every call that `gerbang call` makes."""
 Scopes = Annotated[
-    list[str] | None, typer.Option("--scope", help="A scope of the run's user; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--scope", help="A scope that the run's user has now; may be repeated. None: those the run had."
+    ),
 ]
-Roles = Annotated[list[str] | None, typer.Option("--role", help="A role of the run's user; may be repeated.")]
+Roles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role", help="A role that the run's user has now; may be repeated. None: those the run had."
+    ),
+]
 
 
 def resume(
@@ -60,7 +70,7 @@ def resume(
         tools_file=tools,
         secrets=secrets,
     )
-    rights = Principal("", scopes=scope or (), roles=role or ())
+    rights = _rights(scope, role)
     return run_interruptible(_resume(chosen, run_id, rights, python or [], pending=pending, as_json=json))
 
 
@@ -94,12 +104,18 @@ def recover(
         tools_file=tools,
         secrets=secrets,
     )
-    rights = Principal("", scopes=scope or (), roles=role or ())
+    rights = _rights(scope, role)
     return run_interruptible(_recover(chosen, rights, python or [], pending=pending, as_json=json))
 
 
 async def _resume(
-    settings: Settings, run_id: str, rights: Principal, extra: list[str], *, pending: bool, as_json: bool
+    settings: Settings,
+    run_id: str,
+    rights: Principal | None,
+    extra: list[str],
+    *,
+    pending: bool,
+    as_json: bool,
 ) -> Exit:
     screen = _screen(settings)
     later = pending or not screen.interactive  # what waits already is not refused by coming back too early
@@ -113,7 +129,7 @@ async def _resume(
                 Narrator(screen).result_only(again)
             return for_status(again.status)
         async with street.agent(settings, screen, gate) as agent:
-            result = await agent.resume(row.run_id, principal=_user(row, rights))
+            result = await agent.resume(row.run_id, principal=await _user(gate, row, rights))
     if as_json:
         screen.document(run_json(result))
     else:
@@ -122,7 +138,7 @@ async def _resume(
     return for_status(result.status)
 
 
-async def _call_again(gate: Gateway, row: RunRow, rights: Principal) -> Result | None:
+async def _call_again(gate: Gateway, row: RunRow, rights: Principal | None) -> Result | None:
     """Make the one call of a run of `gerbang call` again; None for the run of an agent.
 
     The same place of the same run is the same call: approved by now it runs, and what ran is not run again.
@@ -133,7 +149,7 @@ async def _call_again(gate: Gateway, row: RunRow, rights: Principal) -> Result |
     ballot = opened(asked[0]) if asked else None
     if ballot is None or ballot.terms.step_id != _STEP:
         return None
-    tool, user = asked[0].tool, _user(row, rights)
+    tool, user = asked[0].tool, await _user(gate, row, rights)
     if gate.catalogue.recorded(tool) is None:
         raise UsageError(say("tool_not_here", tool=one_line(tool), run=one_line(row.run_id)))
     asked_for = ballot.asked_for.decode()
@@ -141,7 +157,7 @@ async def _call_again(gate: Gateway, row: RunRow, rights: Principal) -> Result |
 
 
 async def _recover(
-    settings: Settings, rights: Principal, extra: list[str], *, pending: bool, as_json: bool
+    settings: Settings, rights: Principal | None, extra: list[str], *, pending: bool, as_json: bool
 ) -> Exit:
     screen, worst = _screen(settings), Exit.DONE
     said: list[Recovered] = []
@@ -156,7 +172,7 @@ async def _recover(
                     row = await gate.store.run(name)
                     assert row is not None  # noqa: S101 - it was found a moment ago
                     try:
-                        result = await agent.resume(name, principal=_user(row, rights))
+                        result = await agent.resume(name, principal=await _user(gate, row, rights))
                     except UsageError as error:  # driven by another process by now, or cannot be read
                         screen.note(one_line(str(error), 400))
                         worst = max(worst, Exit.FAILED)
@@ -180,9 +196,15 @@ def _screen(settings: Settings) -> Screen:
     return Screen.standard()
 
 
-def _user(row: RunRow, rights: Principal) -> Principal:
-    """Return whose the run is, with the rights that they have now."""
-    return Principal(row.user, row.tenant, scopes=rights.scopes, roles=rights.roles)
+def _rights(scopes: list[str] | None, roles: list[str] | None) -> Principal | None:
+    """Return the rights that were named; None: none was, which is not to say that there are none."""
+    return Principal("", scopes=scopes or (), roles=roles or ()) if scopes or roles else None
+
+
+async def _user(gate: Gateway, row: RunRow, rights: Principal | None) -> Principal:
+    """Return whose the run is, with the rights that were named, or else with those that the run had."""
+    then = await decided_as(gate.store, row) or Principal(row.user, row.tenant)
+    return then if rights is None else replace(then, scopes=rights.scopes, roles=rights.roles)
 
 
 def _note(screen: Screen, result: RunResult) -> None:

@@ -9,6 +9,7 @@ from gerbang.compose.erasure import Pruned, erase_run, prune
 from gerbang.compose.hearing import Hearing
 from gerbang.compose.people import People
 from gerbang.compose.recovery import Recovered, Recovery
+from gerbang.compose.rights import Known
 from gerbang.compose.runs import check_person
 from gerbang.compose.toolbox import Toolbox
 from gerbang.compose.undriven import Undriven
@@ -101,7 +102,7 @@ class Controls(Hearing):
             return await self._people.refuse(said.approval_id, by, said.reason)
         return await self._people.approve(said.approval_id, by, said.arguments, said.reason)
 
-    async def recover(self, *, limit: int = 1_000) -> list[Recovered]:
+    async def recover(self, *, limit: int = 1_000, known: Known | None = None) -> list[Recovered]:
         """See to runs that were cut off when their process died.
 
         A run of a single call ends as `cancelled`: a call of it that was sent is made out by its probe, or
@@ -111,11 +112,21 @@ class Controls(Hearing):
         way, and so are calls in doubt whose probe can tell by now; the run stays as it is. What somebody
         still works on is left alone, and not in the answer; so is, for an hour, a call that would be sent
         again if its caller made it again. Nothing is sent again.
+
+        Probes are asked for whoever sent the call, with the roles and scopes that they had then. `known`
+        (user, tenant) gives what a user may do now, a Principal for each way in that they have: then only
+        with what one of these gives still.
         """
-        return await self._recovery().all(limit)
+        return await self._recovery(known).all(limit)
 
     async def cancel_run(
-        self, run_id: str, *, by: Principal, reason: str = "", wait_s: float = 10.0
+        self,
+        run_id: str,
+        *,
+        by: Principal,
+        reason: str = "",
+        wait_s: float = 10.0,
+        known: Known | None = None,
     ) -> RunRow:
         """End a run, whichever process drives it, and return it as it is then.
 
@@ -123,16 +134,17 @@ class Controls(Hearing):
         answer after it is on record; the run ends as `cancelled`, each of its calls with a record. A run that
         nobody drives ends at once. A call that has been sent ends as it ends: one of a run that consists of
         it alone is not interrupted. Of a run that a caller drives call by call every further call is refused.
+        Probes of what a dead process sent are asked as by `recover`.
 
         The run that is returned is still `running` when that took longer than `wait_s` seconds; the request
         stands. One that is over is returned as it is. Raises UsageError when there is no such run of
         `by.tenant`, and StoreError.
         """
-        cancelling = Cancelling(self.store, self.clock, self.leases, self._recovery())
+        cancelling = Cancelling(self.store, self.clock, self.leases, self._recovery(known))
         return await cancelling.cancel(run_id, by, str(reason)[:500], wait_s)
 
-    def _recovery(self) -> Recovery:
-        return Recovery(self.gate, self.store, self.clock, self.leases, self._toolbox, self._undriven)
+    def _recovery(self, known: Known | None = None) -> Recovery:
+        return Recovery(self.gate, self.store, self.clock, self.leases, self._toolbox, self._undriven, known)
 
     def kill(self, target: str, *, by: Principal | None = None, reason: str = "") -> "asyncio.Future[None]":
         """Turn a kill switch on: `all`, `tool:NAME`, `group:NAME` or `tenant:NAME`. It beats every policy.

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gerbang.approval.machine import ApprovalState
+from gerbang.compose.rights import Known, sent_as, still_theirs
 from gerbang.compose.toolbox import Toolbox
 from gerbang.compose.undriven import PATIENCE_S, Undriven
 from gerbang.ledger.machine import LedgerEvent, advance
@@ -42,7 +43,10 @@ class Recovered(Struct, frozen=True):
 
 
 class Recovery:
-    """Sees to the cut off runs of a store, one after the other. Two of them at once do nothing twice."""
+    """Sees to the cut off runs of a store, one after the other. Two of them at once do nothing twice.
+
+    `known` says what people may do now; None: nobody here knows.
+    """
 
     def __init__(
         self,
@@ -52,8 +56,10 @@ class Recovery:
         leases: Leases,
         toolbox: Toolbox,
         undriven: Undriven,
+        known: Known | None = None,
     ) -> None:
         self._undriven = undriven
+        self._known = known
         self._gate = gate
         self._store = store
         self._clock = clock
@@ -136,7 +142,7 @@ class Recovery:
             await self._leases.let_go(session)
 
     def session(self, run: RunRow) -> RunSession:
-        """Return what a run is ended under."""
+        """Return what a run is ended under: for its user, with no rights."""
         return RunSession(
             run_id=run.run_id,
             principal=Principal(run.user, run.tenant),
@@ -183,8 +189,23 @@ class Recovery:
             if row.state in (CallState.DISPATCHED, CallState.UNCERTAIN):
                 entry = self._toolbox.catalogue.find(row.tool)
                 unsure = Result("error", row.tool, row.run_id, row.step_id, row.call_id)
+                if entry is not None and entry.contract.probe is not None:
+                    await self._ask_as_sent(session, row)
                 await self._gate.lost.look(session, row, entry, unsure, "RECOVERED", PATIENCE_S)
         return True
+
+    async def _ask_as_sent(self, session: RunSession, row: CallRow) -> None:
+        """Have the probe of a call asked for whoever sent it, with what rights they have left:
+        nobody is here who could ask with their own.
+        """
+        run = await self._store.run(row.run_id)
+        then = None if run is None else await sent_as(self._store, run, row)
+        if then is None:
+            session.act_for(Principal(session.principal.user, session.principal.tenant))
+        elif self._known is None:
+            session.act_for(then)
+        else:
+            session.act_for(still_theirs(then, self._known(then.user, then.tenant)))
 
     async def at_work(self, calls: Sequence[CallRow]) -> bool:
         """Tell whether somebody may still be at work on one of the calls."""

@@ -207,8 +207,7 @@ class RunSession:
         emit: Callable[[Any], None] | None = None,
     ) -> None:
         self.run_id = run_id
-        self.actor: Actor | None = None
-        self.principal = principal
+        self.act_for(principal)
         self.catalogue = catalogue
         self.memory = memory
         self.budget = memory.budget
@@ -219,8 +218,6 @@ class RunSession:
         self.intent = intent
         self.emit = emit or _nowhere
         self.watched = emit is not None
-        self.roles = tuple(sorted(principal.roles)) if principal.roles else ()
-        self.scopes = tuple(sorted(principal.scopes)) if principal.scopes else ()
         self.token_limits: tuple[Limit, ...] = ()
         self.stop = f"tenant:{principal.tenant}"
         self.switch = RUN_SWITCH + run_id
@@ -239,6 +236,13 @@ class RunSession:
         self.nameless = False
         self.out_of_time: Callable[[], bool] = _never
         self.ended: dict[str, Result] = {}
+
+    def act_for(self, who: Principal) -> None:
+        """Have what is called from here on be called for `who`, of the same tenant."""
+        self.actor: Actor | None = None
+        self.principal = who
+        self.roles = tuple(sorted(who.roles)) if who.roles else ()
+        self.scopes = tuple(sorted(who.scopes)) if who.scopes else ()
 
     def acting(self) -> Actor:
         """Return the actor, who is the same from the first call on."""

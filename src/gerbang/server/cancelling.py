@@ -21,7 +21,9 @@ async def cancel_run(service: "Service", run_id: str, who: Principal) -> RunRow 
     live = service.runs.find(run_id, who.tenant)
     row = await own_run(service.store, run_id, who.tenant)
     if row is not None:
-        row = await service.toolsets.of(who.tenant).gateway.cancel_run(row.run_id, by=who, wait_s=_WAIT_S)
+        row = await service.toolsets.of(who.tenant).gateway.cancel_run(
+            row.run_id, by=who, wait_s=_WAIT_S, known=service.authenticator.principals
+        )
         if live is not None and live.task is not None and not live.over:
             await asyncio.wait((live.task,), timeout=_WAIT_S)
         return row

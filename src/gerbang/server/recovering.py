@@ -50,7 +50,8 @@ class Recovering:
 
     async def _once(self) -> None:
         service = self._service
-        for found in await service.toolsets.of("").gateway.recover():
+        known = service.authenticator.principals
+        for found in await service.toolsets.of("").gateway.recover(known=known):
             run = await service.store.run(found.run_id) if found.state == RunState.RUNNING else None
             if run is None:
                 continue
