@@ -42,6 +42,7 @@ from gerbang.limits import (
 from gerbang.loop.budget import Budget
 from gerbang.loop.profile import profile_named
 from gerbang.ports import Model
+from gerbang.runtime.beginning import AlreadyBegun, Beginning
 from gerbang.runtime.driver import RunDriver
 from gerbang.runtime.manners import WORDS
 from gerbang.runtime.resuming import progress_of, remember
@@ -59,6 +60,7 @@ class _Given(Struct, frozen=True):
     prompt: str | None
     history: Iterable[Message | dict[str, Any]]
     client: Client | None
+    beginning: Beginning | None = None
 
 
 class Agent:
@@ -182,12 +184,14 @@ class Agent:
         history: Iterable[Message | dict[str, Any]] = (),
         run_id: str | None = None,
         client: Client | None = None,
+        beginning: Beginning | None = None,
     ) -> AsyncIterator[AgentEvent]:
         """Answer one request and yield events while it runs, `Finished` last.
 
         Leaving the loop early cancels the run; it is recorded as cancelled. Raises what `run` raises.
+        `beginning` is for a run under a key: one that a key began keeps all others from beginning.
         """
-        given = _Given(prompt, history, client)
+        given = _Given(prompt, history, client, beginning)
         events = streamed(lambda emit: self._drive(given, principal, purpose, intent, emit, run_id, state))
         async with contextlib.aclosing(events):
             async for event in events:
@@ -237,6 +241,7 @@ class Agent:
     ) -> RunResult:
         check_place(principal or LOCAL, run_id, 1, None, purpose, intent)
         session = self._session(run_id or new_run_id(), principal, purpose, intent, state, emit)
+        session.beginning = given.beginning
         client = given.client or _NO_CLIENT
         tools = client.tools
         if tools:
@@ -250,7 +255,7 @@ class Agent:
             said = await continued(self.gateway.store, session, said, settings)
         store = self.gateway.store
         if run_id is not None and await store.run(run_id) is not None:
-            raise UsageError(f"There is a run {run_id[:80]!r} already. A new run needs a new run_id.")
+            raise AlreadyBegun(run_id)
         messages = self._opening(session.catalogue, said)
         if given.prompt is not None:
             messages.append(Message("user", prompt))

@@ -185,7 +185,7 @@ class RunDriver:
         if limited and (budget.out_of_tokens() or await over_tokens(self._store, session)):
             self._detail = "The model's tokens are used up (BUDGET_TOKENS)."
             raise TimeoutError
-        if session.carry is not None and not self._store.immediate:
+        if session.carry is not None and self._record.writes_ahead:
             # a run that dies in the model call can be seen, and gone on with
             await self._record.write(session.batch())
         transcript = self._transcript

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from gerbang.contract.client_tools import ClientTool
 from gerbang.ports import Clock, Store
+from gerbang.runtime.beginning import AlreadyBegun
 from gerbang.runtime.bodies import (
     ModelAnswered,
     RunFinished,
@@ -83,7 +84,16 @@ class RunRecord:
             committing("run.started", session.run_id, body, session.memory.marks, "prompt_hash", said)
         )
         batch.hold = self._leases.hold(session.run_id)
+        if self.writes_ahead:
+            batch.knows = 0
+        if session.beginning is not None:
+            session.beginning.claim(batch)
         session.carry = batch
+
+    @property
+    def writes_ahead(self) -> bool:
+        """True when the start has a commit of its own: others may begin the run too, or look for it."""
+        return self._session.beginning is not None or not self._store.immediate
 
     def begin_again(self, progress: Progress, done: int) -> None:
         """Have it written that the run goes on; `done` of its last answer's calls have their outcome."""
@@ -97,8 +107,9 @@ class RunRecord:
         session.carry = batch
 
     async def write(self, batch: Batch) -> None:
-        """Commit a batch of the run. Raises TakenOver when another process drives it by now, CalledOff when
-        it was asked to end: what was to be written goes along with its end.
+        """Commit a batch of the run. Raises AlreadyBegun for the start of a run that there is, TakenOver when
+        another process drives it by now, CalledOff when it was asked to end: what was to be written goes
+        along with its end.
         """
         session, asked = self._session, self._clock.monotonic()
         if batch.hold is None:
@@ -108,7 +119,8 @@ class RunRecord:
         if committed.stopped is not None:
             self._call_off(batch)
         if not committed.written:
-            raise TakenOver
+            raise AlreadyBegun(session.run_id) if batch.knows == 0 else TakenOver
+        self._stands()
         if committed.held is not None:
             self._leases.adopt(session, committed.held, asked)
 
@@ -202,7 +214,14 @@ class RunRecord:
             batch.events.pop()
             self._call_off(batch)
         self._leases.forget(session)
+        if committed.written:
+            self._stands()
         return committed.written
+
+    def _stands(self) -> None:
+        beginning, self._session.beginning = self._session.beginning, None
+        if beginning is not None:
+            beginning.stands()
 
     def _call_off(self, batch: Batch) -> NoReturn:
         session = self._session

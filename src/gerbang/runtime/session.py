@@ -17,6 +17,7 @@ from gerbang.loop.profile import Profile
 from gerbang.loop.texts import Texts
 from gerbang.policy.history import History
 from gerbang.policy.tool_facts import ToolFacts
+from gerbang.runtime.beginning import Beginning
 from gerbang.runtime.process import process_name
 from gerbang.taint.provenance import Provenance
 from gerbang.values import Principal, Result
@@ -145,6 +146,7 @@ class RunSession:
     consists of one call and ends with it, `closed_row` the same row once it has; `nameless` tells that its
     caller named none. `ended` are the
     results of the answer's calls, by call id, as soon as they are recorded. `emit` receives agent events.
+    `beginning` is that of a run under a key, until its start is on record.
     `actor` is what events say of the actor, once a call was made; `roles` and `scopes` are the actor's,
     sorted for the record; `stop` is the tenant's kill switch, `switch`
     the one that ends the run, `stops` are both, `stopping` tells that it was seen to be on. `lease` is the
@@ -159,6 +161,7 @@ class RunSession:
 
     __slots__ = (
         "actor",
+        "beginning",
         "budget",
         "carry",
         "catalogue",
@@ -208,6 +211,7 @@ class RunSession:
     ) -> None:
         self.run_id = run_id
         self.act_for(principal)
+        self.beginning: Beginning | None = None
         self.catalogue = catalogue
         self.memory = memory
         self.budget = memory.budget

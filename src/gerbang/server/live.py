@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from gerbang.errors import GerbangError
 from gerbang.values import Principal
 
 _ENCODER: Final = msgspec.json.Encoder()
@@ -31,7 +32,9 @@ class Note(Struct, frozen=True, gc=False):
 
 
 class LiveRun:
-    """One run and its log. `conversation` is the client's own name for what the run belongs to."""
+    """One run and its log. `conversation` is the client's own name for what the run belongs to; `fault` is
+    what kept the run from going on.
+    """
 
     def __init__(
         self, run_id: str, principal: Principal, prompt: str, conversation: str | None, max_bytes: int
@@ -43,6 +46,9 @@ class LiveRun:
         self.answer: str | None = None
         self.status = "running"
         self.task: asyncio.Task[None] | None = None
+        self.fault: GerbangError | None = None
+        self._standing = asyncio.Event()
+        self._on_record = False
         self.started_at = time.time()
         self._max_bytes = max_bytes
         self._notes: list[Note] = []
@@ -56,6 +62,16 @@ class LiveRun:
     def over(self) -> bool:
         """True when nothing more will be said."""
         return self.status != "running"
+
+    async def on_record(self) -> bool:
+        """Wait until the start of a run under a key is on record. False: the run ended without it."""
+        await self._standing.wait()
+        return self._on_record
+
+    def stand(self) -> None:
+        """Note that the start of the run is on record."""
+        self._on_record = True
+        self._standing.set()
 
     @property
     def last_seq(self) -> int:
@@ -94,6 +110,7 @@ class LiveRun:
     def end(self, status: str, answer: str) -> None:
         """Say no more. The last message has been written."""
         self.status, self.answer = status, answer
+        self._standing.set()
         self._wake()
 
     async def follow(self, after: int) -> AsyncIterator[Note]:

@@ -6,16 +6,17 @@ finds it again in every process that shares the store, and another request under
 
 import hashlib
 import re
-from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 
 from gerbang.ledger.keys import caller_key
 from gerbang.ports import Store
+from gerbang.runtime.beginning import is_begun
 from gerbang.server.operation import Exchange, Parameter
 from gerbang.server.problems import bad_request, problem
 from gerbang.values import Principal
+from gerbang.values.record import RunRow
 
 _KEY: Final = re.compile("[!-~]{1,512}")
 _ENCODER: Final = msgspec.json.Encoder()
@@ -35,21 +36,28 @@ def key_of(exchange: Exchange) -> str | None:
     return header
 
 
-async def run_under(store: Store, key: str, who: Principal, asked: Any) -> str:
-    """Return the id of the run that `asked` begins, or began, under the key.
-
-    Raises Problem when something else was asked under that key, and StoreError.
-    """
+def run_under(key: str, who: Principal, asked: Any) -> str:
+    """Return the id of the run that `asked` begins under the key."""
     beginning = f"run_{caller_key(who.tenant, who.user, key)[:24]}_"
-    name = beginning + hashlib.sha256(_ENCODER.encode(asked)).hexdigest()[:16]
-    check_key(name, await store.named("run", beginning, 2))
-    return name
+    return beginning + hashlib.sha256(_ENCODER.encode(asked)).hexdigest()[:16]
 
 
-def check_key(name: str, others: Iterable[str]) -> None:
-    """Raise Problem when one of the other runs was begun under the key of the run `name`."""
-    beginning = name.rpartition("_")[0] + "_"
-    if any(other.startswith(beginning) and other != name for other in others):
+async def begun_under(store: Store, name: str, tenant: str) -> RunRow | None:
+    """Return the run of that id (`run_under`) if it was begun, None when none was begun under its key.
+
+    Raises Problem when the key began another run, and StoreError.
+    """
+    begun = await is_begun(store, key_part(name))  # before the run is looked for: both are in one commit
+    row = await store.run(name)
+    if row is not None and row.tenant == tenant:
+        return row
+    if begun:
         raise problem(
             409, "conflict", "KEY_REUSED", "This key began another run.", "Use a new key for a new run."
         )
+    return None
+
+
+def key_part(name: str) -> str:
+    """Return the part of a run's id (`run_under`) that is the key's: one run begins under it."""
+    return name.rpartition("_")[0]

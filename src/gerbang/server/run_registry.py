@@ -20,6 +20,7 @@ from gerbang.compose.events import (
 )
 from gerbang.compose.streaming import streamed
 from gerbang.errors import GerbangError
+from gerbang.runtime.beginning import AlreadyBegun, Beginning
 from gerbang.runtime.run_settings import new_run_id
 from gerbang.server.live import LiveRun
 from gerbang.server.problems import problem, wait
@@ -47,10 +48,6 @@ class RunRegistry:
         """How many runs are being driven now."""
         return len(self._runs) - len(self._finished)
 
-    def names(self) -> list[str]:
-        """Return the ids of the runs that this process drives, or drove a short while ago."""
-        return list(self._runs)
-
     def find(self, run_id: str, tenant: str) -> LiveRun | None:
         """Return a run that this process drives or drove, if the tenant may know of it."""
         found = self._runs.get(run_id)
@@ -70,8 +67,11 @@ class RunRegistry:
         profile: str | None = None,
         heard: Callable[[Any], None] | None = None,
         run_id: str | None = None,
+        key: str | None = None,
     ) -> LiveRun:
         """Start a run in the background. Raises Problem when there is no model, or no room for it.
+
+        Of all runs under one `key`, in all processes, one begins; `LiveRun.on_record` tells whether this one.
 
         With `client` the history ends with what is answered. `heard` gets each event of the run, and what
         the run raises, at the same time as its log does.
@@ -89,6 +89,7 @@ class RunRegistry:
             history=history,
             run_id=live.run_id,
             client=client,
+            beginning=None if key is None else Beginning(key, live.stand),
         )
         if heard is not None:
             events = _heard(events, heard)
@@ -112,6 +113,11 @@ class RunRegistry:
     def can_resume(self, toolset: Toolset) -> bool:
         """Tell whether runs can be resumed: there is an agent, and the server does not stop."""
         return toolset.agent is not None and not self.draining
+
+    def drop(self, live: LiveRun) -> None:
+        """Forget a run that ended before its start was on record, so that it can be asked for again."""
+        if self._runs.get(live.run_id) is live:
+            self._forget(live.run_id)
 
     async def cancel(self, live: LiveRun) -> None:
         """Cancel a run and wait until that is recorded."""
@@ -161,8 +167,10 @@ class RunRegistry:
                 status, answer = await _tell(live, events, self._spent)
         except asyncio.CancelledError:
             status = "cancelled"  # the run's record says so already
+        except AlreadyBegun as error:  # whoever asked for it is told of the other one
+            status, live.fault = "failed", error
         except GerbangError as error:
-            status = "failed"
+            status, live.fault = "failed", error
             live.say("error", code="RUN_FAILED", message=str(error))
             _LOG.warning("run failed", extra={"run_id": live.run_id, "error": str(error)})
         except Exception as error:  # whatever it was, the client gets an end, and the log the reason

@@ -21,10 +21,10 @@ from gerbang.server.operation import (
     whole,
 )
 from gerbang.server.owners import owner_of
-from gerbang.server.problems import bad_request, not_found, problem
+from gerbang.server.problems import bad_request, not_found, problem, wait
 from gerbang.server.replies import EventStream, Reply, json_reply
 from gerbang.server.run_history import WORKING, own_run
-from gerbang.server.run_keys import check_key, key_of, key_parameter, run_under
+from gerbang.server.run_keys import begun_under, key_of, key_parameter, key_part, run_under
 from gerbang.server.run_stream import frames
 from gerbang.server.schemas import RunView, run_view
 from gerbang.values import Message
@@ -71,8 +71,8 @@ async def create(exchange: Exchange) -> Reply:
     service, who = exchange.service, exchange.caller.principal
     key, name = key_of(exchange), None
     if key is not None:
-        name = await run_under(service.store, key, who, asked)
-        begun = await own_run(service.store, name, who.tenant)
+        name = run_under(key, who, asked)
+        begun = await begun_under(service.store, name, who.tenant)
         if begun is not None:
             return _begun(run_view(begun, _is_live(exchange, name)))
     history: list[Message] = []
@@ -82,8 +82,6 @@ async def create(exchange: Exchange) -> Reply:
             raise not_found("run to continue")
         history = [Message("user", before.prompt), Message("assistant", before.answer)]
     live = None if name is None else service.runs.find(name, who.tenant)
-    if name is not None:
-        check_key(name, service.runs.names())  # one that begins is not on record yet
     live = live or service.runs.start(
         service.toolsets.of(who.tenant),
         who,
@@ -92,8 +90,23 @@ async def create(exchange: Exchange) -> Reply:
         intent=asked.intent,
         history=history,
         run_id=name,
+        key=None if name is None else key_part(name),
     )
+    if name is not None and not await live.on_record():
+        return await _begun_elsewhere(exchange, live)
     return _begun(_of_live(live))
+
+
+async def _begun_elsewhere(exchange: Exchange, live: LiveRun) -> Reply:
+    """Return the run that another process began under the key. Raises what kept ours from beginning."""
+    service, tenant = exchange.service, exchange.caller.principal.tenant
+    service.runs.drop(live)
+    begun = await begun_under(service.store, live.run_id, tenant)
+    if begun is not None:
+        return _begun(run_view(begun, _is_live(exchange, live.run_id)))
+    if live.fault is not None:
+        raise live.fault
+    raise wait(503, "cancelled", "CANCELLED", "The run was cancelled before it began.", 1)
 
 
 def _begun(view: RunView) -> Reply:
