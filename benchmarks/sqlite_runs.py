@@ -10,7 +10,6 @@ The last row of shares leaves it out. Medians of interleaved rounds, a new file 
 """
 
 import asyncio
-import gc
 import sqlite3
 import statistics
 import tempfile
@@ -20,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import markdown, program, verdict
-from own import Gerbang
-from script import Script, current
+from side_by_side import agents
 
 from gerbang.adapters.stores import sqlite
 from gerbang.adapters.stores.sqlite_file import open_writer
@@ -61,35 +59,6 @@ class Noted:
         return self._connection.executemany(sql, kept)
 
 
-async def all_runs(subject: Gerbang) -> tuple[float, float]:
-    """Return the wall and CPU seconds of all runs side by side."""
-
-    async def one() -> None:
-        script = Script(STEPS)
-        current.set(script)
-        await subject.run(script)
-
-    wall, cpu = time.perf_counter(), time.process_time()
-    await asyncio.gather(*(asyncio.create_task(one()) for _ in range(RUNS)))
-    return time.perf_counter() - wall, time.process_time() - cpu
-
-
-async def opened(store: str) -> tuple[float, float, float]:
-    """Measure the runs on a store, and the CPU that reading all their events takes then, in seconds.
-
-    Opening and closing the store is not counted.
-    """
-    subject = Gerbang(store=store)
-    gc.collect()
-    gc.freeze()  # the rows that were noted are the benchmark's own: no collection is to look at them
-    async with subject.gate as gate:
-        wall, cpu = await all_runs(subject)
-        began = time.process_time()
-        for head in await gate.store.heads(limit=RUNS):
-            await gate.store.events(head.run_id)
-        return wall, cpu, time.process_time() - began
-
-
 def ours(path: Path) -> tuple[float, list[list[Statement]]]:
     """Return the wall seconds on SQLite, and what was written in each commit."""
     commits: list[list[Statement]] = []
@@ -100,7 +69,7 @@ def ours(path: Path) -> tuple[float, list[list[Statement]]]:
 
     setattr(sqlite, "GroupWriter", noting)  # noqa: B010 - a class is replaced by a function
     try:
-        wall, *_ = asyncio.run(opened(f"sqlite:{path}"))
+        wall, *_ = asyncio.run(agents(f"sqlite:{path}", RUNS, STEPS, commits.clear))
     finally:
         setattr(sqlite, "GroupWriter", GroupWriter)  # noqa: B010
     return wall, commits
@@ -157,7 +126,7 @@ def table(quick: bool = False) -> str:
     for number in range((6 if quick else 20) + 1):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            _, cpu, writing = asyncio.run(opened("memory:"))
+            _, cpu, writing = asyncio.run(agents("memory:", RUNS, STEPS))
             wall, newer = 0.0, commits
             if number % 2:  # who goes first pays for what was left to the disk before
                 wall, newer = ours(folder / "ours.db")
