@@ -2,15 +2,17 @@
 
 import asyncio
 import json
+import socket as socketlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
 from tests.server.model import HOLD
-from tests.server.running import Server, client, scripted
+from tests.server.running import Server, client, scripted, started
 
 Socket = aiohttp.ClientWebSocketResponse
 PARIS = "What is the weather in Paris?"
@@ -260,6 +262,39 @@ def test_a_turn_without_a_model_says_so(plain: Server) -> None:
             assert got[0]["code"] == "LLM_OFF"
 
     asyncio.run(main())
+
+
+def test_a_model_that_fails_is_an_error_and_the_log_has_the_reason(tmp_path: Path) -> None:
+    nobody = socketlib.socket()
+    nobody.bind(("127.0.0.1", 0))  # and does not listen: nobody else can take the port meanwhile
+    address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+    store = ("--store", f"sqlite:{tmp_path / 'store.db'}")
+
+    async def turn(server: Server) -> None:
+        async with socket(server) as ws:
+            await say(ws, "hello")
+            got = await until_end(ws)
+            run_id = got[-1]["run_id"]
+            assert [message["type"] for message in got] == ["error", "assistant_delta", "assistant_end"]
+            assert (got[0]["code"], got[-1]["status"]) == ("MODEL_FAILED", "model_error")
+            assert address not in json.dumps(got)
+            runs.append(run_id)
+
+    async def later(server: Server) -> None:
+        async with socket(server) as ws:
+            await ws.send_json({"type": "resume", "run_id": runs[0]})
+            got = await until_end(ws)
+            assert [message["type"] for message in got] == ["error", "assistant_delta", "assistant_end"]
+            assert got[0]["code"] == "MODEL_FAILED"
+
+    runs: list[str] = []
+    with started("--model", f"openai:x@{address}/v1", *store, folder=tmp_path) as server:
+        asyncio.run(turn(server))
+        (line,) = [json.loads(line) for line in server.log().splitlines() if "model failed" in line]
+        assert (line["run_id"], address in line["error"]) == (runs[0], True)
+    with started("--model", "none", *store, folder=tmp_path) as server:
+        asyncio.run(later(server))
+    nobody.close()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ back to the client. Each request is one run, and the client's next request goes 
 """
 
 import asyncio
-import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,7 +28,6 @@ from gerbang.values import Message
 if TYPE_CHECKING:
     from gerbang.server.service import Service
 
-_LOG: Final = logging.getLogger("gerbang.server")
 _SILENCE_S: Final = 10.0
 """After so long without a word a stream begins, or says that it is still there."""
 _SPOKEN: Final = (AnswerDelta, ReasoningSeen, ToolCalled)
@@ -188,7 +186,6 @@ class ChatReply:
         self._over = True
         if no_room:
             raise self._ours(invalid(f"{TOO_LONG} Send less of it.", "messages", "CONTEXT_LENGTH_EXCEEDED"))
-        _LOG.warning("run failed", extra={"run_id": result.run_id, "error": result.detail})
         if result.status == "cancelled":
             raise self._ours(_cancelled())
         raise self._ours(problem(502, "upstream_error", "MODEL_FAILED", result.answer))

@@ -13,6 +13,9 @@ from gerbang.values.record import RunRow, RunState
 _ENCODER: Final = msgspec.json.Encoder()
 WORKING: Final = frozenset({RunState.RUNNING, RunState.OPEN})
 """States of a run that has not ended."""
+WHERE_WHY: Final = "The server's log has the reason."
+MODEL_FAILED: Final = {"code": "MODEL_FAILED", "message": f"The model gave no answer. {WHERE_WHY}"}
+"""The fields of the `error` of a run whose model failed."""
 
 
 async def own_run(store: Store, run_id: str, tenant: str) -> RunRow | None:
@@ -48,6 +51,8 @@ async def stored_notes(store: Store, run_id: str, tenant: str) -> list[Note] | N
             ("tool_call", {"name": call.name, "arguments": _arguments(call.arguments)})
             for call in kept.tool_calls
         )
+    if row.state == RunState.MODEL_ERROR:
+        said.append(("error", MODEL_FAILED))
     if row.answer:
         said.append(("assistant_delta", {"text": row.answer}))
     if row.state not in WORKING:

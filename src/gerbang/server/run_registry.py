@@ -24,6 +24,7 @@ from gerbang.runtime.beginning import AlreadyBegun, Beginning
 from gerbang.runtime.run_settings import new_run_id
 from gerbang.server.live import LiveRun
 from gerbang.server.problems import problem, wait
+from gerbang.server.run_history import MODEL_FAILED, WHERE_WHY
 from gerbang.server.settings import ServerSettings
 from gerbang.server.toolsets import Toolset
 from gerbang.values import Message, Principal
@@ -175,9 +176,7 @@ class RunRegistry:
             _LOG.warning("run failed", extra={"run_id": live.run_id, "error": str(error)})
         except Exception as error:  # whatever it was, the client gets an end, and the log the reason
             status = "failed"
-            live.say(
-                "error", code="INTERNAL", message="Something went wrong inside; the server's log has it."
-            )
+            live.say("error", code="INTERNAL", message=f"Something went wrong inside. {WHERE_WHY}")
             _LOG.error("run broke", exc_info=error, extra={"run_id": live.run_id})
         finally:
             toolset.release()
@@ -261,6 +260,9 @@ async def _tell(
         elif kind is Finished:
             if event.result.status == "cancelled":  # whoever asked for that needs no words about it
                 return "cancelled", ""
+            if event.result.status == "model_error":  # the reason names addresses: it is the operator's
+                _LOG.warning("model failed", extra={"run_id": live.run_id, "error": event.result.detail})
+                live.say("error", **MODEL_FAILED)
             if not streamed and event.result.answer.strip():  # a closing text that the runtime wrote itself
                 live.say("assistant_delta", text=event.result.answer)
             return event.result.status, event.result.answer
