@@ -54,7 +54,6 @@ RAISED: list[BaseException] = [
     StopIteration(PASSWORD),
     StopAsyncIteration(PASSWORD),
     GeneratorExit(PASSWORD),
-    TimeoutError(PASSWORD),
     RecursionError(PASSWORD),
     MemoryError(PASSWORD),
     asyncio.CancelledError(PASSWORD),

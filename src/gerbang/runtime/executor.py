@@ -21,6 +21,7 @@ from gerbang.errors import NotSent, ToolError
 from gerbang.limits import MAX_CODE_TEXT, MAX_TOOL_WORDS
 from gerbang.ports import Tool
 from gerbang.runtime.body import CancelledInside, TimeUp, driven
+from gerbang.runtime.broken_links import fault_in
 from gerbang.runtime.clearance import Clearance
 from gerbang.runtime.deadlines import Deadlines
 from gerbang.runtime.handing import HANDING
@@ -262,8 +263,13 @@ def _raised(error: BaseException, read: bool) -> Execution:
         return _told(error, read)
     reference = secrets.token_hex(6)
     _LOG.info("%s: %s at %s", reference, _class_name(error), _places(error))
-    text = f"The tool failed inside ({_class_name(error)}). Reference: {reference}."
     about = {"reference": f"{_class_name(error)}, {reference}"}
+    fault = fault_in(error)
+    if fault is not None:
+        kind = "timeout" if fault == "IDLE_TIMEOUT" else "transient_network_error"
+        broken = said(kind, fault, about, entry=f"{fault}/raised", recoverable=True)
+        return _failed(read, broken, "none" if read else "unknown")
+    text = f"The tool failed inside ({_class_name(error)}). Reference: {reference}."
     return _failed(
         read, said("internal_error", "INTERNAL", about, message=text), "none" if read else "unknown"
     )

@@ -5,17 +5,20 @@ Only tools whose contract names secrets are wrapped; all others run as they are.
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from gerbang.audit.redact import MASK, redact_exact
 from gerbang.errors import NotSent, ToolError
 from gerbang.ports import Secrets, Tool
+from gerbang.runtime.broken_links import fault_in, plain
 from gerbang.runtime.output import read_output
 from gerbang.runtime.threads import SyncPool, TooManyLate
 from gerbang.values import CallContext, Contract
 from gerbang.values.binding import Bindings
 from gerbang.values.call import secret_missing
 from gerbang.values.secret import MIN_SECRET_CHARS
+
+_NOT_SHOWN: Final = "not shown: the tool has secrets"
 
 
 class Vault:
@@ -196,12 +199,17 @@ class _Masking:
 
 
 def _masked_error(error: Exception, vault: Vault) -> Exception:
-    """Return the error without the secrets. Of what is no ToolError only the kind is kept."""
+    """Return the error without the secrets. Of what is no ToolError only the kind is kept, and what it says
+    of a connection.
+    """
     if isinstance(error, NotSent):  # ours
         return error
     if not isinstance(error, ToolError):
+        fault = fault_in(error)
+        if fault is not None:
+            return plain(fault, _NOT_SHOWN)
         kind: type[RuntimeError] = type(vault.mask(type(error).__name__), (RuntimeError,), {})
-        return kind("not shown: the tool has secrets")
+        return kind(_NOT_SHOWN)
     masked = ToolError(
         vault.mask(error.message),
         code=vault.mask(error.code),

@@ -275,6 +275,21 @@ ERRORS: Final[dict[str, Sentence]] = {
     "CONNECTION_RESET": Sentence(
         "The connection to the service was lost.", "Check what happened before you send the call again."
     ),
+    "IDLE_TIMEOUT/raised": Sentence(
+        "What the tool waited for did not answer in time ({reference}).",
+        "Ask for less, or use another tool.",
+        "What the tool waited for did not answer in time.",
+    ),
+    "CONNECT_FAILED/raised": Sentence(
+        "The tool could not connect to its service ({reference}).",
+        "Try later, or use another tool.",
+        "The tool could not connect to its service.",
+    ),
+    "CONNECTION_RESET/raised": Sentence(
+        "The tool lost the connection to its service ({reference}).",
+        "Check what happened before you send the call again.",
+        "The tool lost the connection to its service.",
+    ),
     "CIRCUIT_OPEN": Sentence(
         "This service has failed several times in a row, so it is left alone for a while.",
         "Try again after the wait, or finish with what is known.",

@@ -286,6 +286,21 @@ ERRORS: Final[dict[str, Sentence]] = {
     "CONNECTION_RESET": Sentence(
         "Sambungan ke layanan terputus.", "Periksa apa yang terjadi sebelum mengirim ulang panggilan ini."
     ),
+    "IDLE_TIMEOUT/raised": Sentence(
+        "Yang ditunggu tool tidak menjawab pada waktunya ({reference}).",
+        "Minta lebih sedikit, atau pakai tool lain.",
+        "Yang ditunggu tool tidak menjawab pada waktunya.",
+    ),
+    "CONNECT_FAILED/raised": Sentence(
+        "Tool tidak dapat menyambung ke layanannya ({reference}).",
+        "Coba lagi nanti, atau pakai tool lain.",
+        "Tool tidak dapat menyambung ke layanannya.",
+    ),
+    "CONNECTION_RESET/raised": Sentence(
+        "Sambungan tool ke layanannya terputus ({reference}).",
+        "Periksa apa yang terjadi sebelum mengirim ulang panggilan ini.",
+        "Sambungan tool ke layanannya terputus.",
+    ),
     "CIRCUIT_OPEN": Sentence(
         "Layanan ini gagal beberapa kali berturut-turut, jadi dibiarkan dahulu.",
         "Coba lagi sesudah waktu tunggu, atau selesaikan dengan yang sudah diketahui.",
