@@ -103,7 +103,7 @@ MADE: list[tuple[BaseException, str | None]] = [
 """An exception, and what it says of a connection."""
 
 
-@pytest.mark.parametrize(("error", "fault"), MADE, ids=[repr(error)[:60] for error, _ in MADE if True])
+@pytest.mark.parametrize(("error", "fault"), MADE, ids=[repr(error)[:60] for error, _ in MADE])
 def test_what_an_exception_says(error: BaseException, fault: str | None) -> None:
     assert fault_in(error) == fault
 
