@@ -8,6 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gerbang.config import KEYS
 from tests.cli.model_server import serving
 from tests.cli.terminal import gerbang
@@ -37,6 +39,35 @@ def test_every_value_and_its_origin(tmp_path: Path) -> None:
     assert ["tools_file", "tools.json", "environment", "LLM_TOOLS_FILE"] in rows
     assert ["egress", "a.example,", "10.0.0.0/8", "file", "g.toml"] in rows
     assert "hunter2" not in shown.out + text.out
+
+
+@pytest.mark.parametrize(
+    ("env", "wanted"),
+    [
+        ({}, {"tools_enabled": False, "max_steps": 5, "result_max_chars": 8000, "policy": "strict"}),
+        ({"LLM_TOOLS_FILE": "t.json"}, {"tools_enabled": True}),
+        ({"LLM_TOOLS_FILE": "t.json", "LLM_TOOLS_ENABLED": "false"}, {"tools_enabled": False}),
+        ({"GERBANG_PROFILE": "voice"}, {"max_steps": 4, "result_max_chars": 2000, "policy": "voice"}),
+        ({"GERBANG_PROFILE": "voice", "LLM_TOOL_MAX_ITERATIONS": "9"}, {"max_steps": 9}),
+        ({"GERBANG_LANG": "id"}, {"workspace": "./ruang-kerja"}),
+        ({"GERBANG_MODEL": "openai:m@http://127.0.0.1:1/v1"}, {"api_key_secret": "OPENAI_API_KEY"}),
+        ({"GERBANG_MAX_CALLS": "7"}, {"max_calls": 7, "max_repeats": 3, "max_parallel": 16}),
+        ({"GERBANG_PROFILE": "nobody's"}, {"max_steps": None, "deadline_s": 600.0, "approval_s": 86_400}),
+    ],
+)
+def test_what_holds_where_a_setting_is_left_out(
+    tmp_path: Path, env: dict[str, str], wanted: dict[str, Any]
+) -> None:
+    shown = gerbang("config", "show", "--json", cwd=tmp_path, env=env).json
+    assert {name: shown[name]["value"] for name in wanted} == wanted
+    if "policy" in wanted:
+        profile = shown["profile"]["value"]
+        assert shown["policy"] == {
+            "value": wanted["policy"],
+            "source": "default",
+            "detail": f"of the profile {profile}",
+        }
+    assert not list(tmp_path.iterdir())
 
 
 def test_wrong_settings_are_told(tmp_path: Path) -> None:

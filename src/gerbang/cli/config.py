@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 import typer
+from msgspec.structs import replace
 
 from gerbang.audit.redact import redact
 from gerbang.cli import options
@@ -11,7 +12,11 @@ from gerbang.cli.exits import Exit
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.table import rows
-from gerbang.config import KEYS, Loaded, Origin, load_with_origins
+from gerbang.config import KEYS, Loaded, Origin, Settings, load_with_origins
+from gerbang.limits import MAX_CALLS, MAX_PARALLEL, MAX_REPEATS, RUN_DEADLINE_S
+from gerbang.loop.profile import PROFILES
+from gerbang.packs.basics.texts import LANGUAGES
+from gerbang.runtime.approvals import LASTS_S
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +54,7 @@ def show(
         "policy": policy,
         "secrets": secrets,
     }
-    loaded = load_with_origins(flags, os.environ, config)
+    loaded = _filled(load_with_origins(flags, os.environ, config))
     screen = Screen.standard()
     if json:
         screen.document({name: _as_dict(loaded, name) for name in KEYS})
@@ -58,6 +63,37 @@ def show(
     for line in rows(("setting", "value", "from"), table):
         screen.line(line)
     return Exit.DONE
+
+
+def _filled(loaded: Loaded) -> Loaded:
+    """Return the settings with what holds where one was left out, and of which profile it is."""
+    settings, origins = loaded.settings, dict(loaded.origins)
+    left_out = {name: value for name, value in _defaults(settings).items() if getattr(settings, name) is None}
+    of_profile = {"max_steps", "result_max_chars", "policy"} & left_out.keys()
+    origins |= {name: Origin("default", f"of the profile {settings.profile}") for name in of_profile}
+    return Loaded(replace(settings, **left_out), origins)
+
+
+def _defaults(settings: Settings) -> dict[str, Any]:
+    """Return the defaults that are not in the settings themselves: those of the profile and the library."""
+    found: dict[str, Any] = {
+        "workspace": f"./{LANGUAGES[settings.lang].workspace}",
+        "pin_contracts": False,
+        "policy": "voice" if settings.profile == "voice" else "strict",
+        "approval_s": int(LASTS_S),
+        "api_key_secret": "OPENAI_API_KEY" if settings.model.startswith("openai:") else None,
+        "max_calls": MAX_CALLS,
+        "max_repeats": MAX_REPEATS,
+        "max_parallel": MAX_PARALLEL,
+        "deadline_s": RUN_DEADLINE_S,
+        "tools_enabled": settings.active_tools_file() is not None,
+    }
+    profile = PROFILES.get(settings.profile)
+    if profile is not None:
+        limits = settings.limits()
+        found["max_steps"] = limits.get("max_steps", profile.max_steps)
+        found["result_max_chars"] = limits.get("result_max_chars", profile.result_max_chars)
+    return found
 
 
 def _as_dict(loaded: Loaded, name: str) -> dict[str, Any]:
