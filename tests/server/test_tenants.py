@@ -47,6 +47,8 @@ def test_a_name_that_another_tenant_uses_looks_like_one_that_nobody_uses(
             await http.post(f"/v1/runs/{run}/resume"),
             await http.get(f"/v1/audit/{run}"),
             await http.get(f"/v1/audit/{run}/verify"),
+            await http.get(f"/v1/audit?run_id={run}"),
+            await http.get(f"/v1/audit?after={run}/1"),
             await http.get(f"/v1/runs?before={run}"),
             await http.get(f"/v1/approvals?run_id={run}"),
             await http.post("/v1/decisions", {**CALL, "run_id": run}),

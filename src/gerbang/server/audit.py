@@ -1,11 +1,21 @@
-"""`/v1/audit`: the events of a run as the chain holds them, and whether the chain is whole."""
+"""`/v1/audit`: the events of runs as the chain holds them, and whether a run's chain is whole."""
 
 from typing import Any, Final
 
 from msgspec import Struct
 
 from gerbang.compose.auditing import check_run
-from gerbang.server.operation import Answer, Exchange, Operation, Parameter, RouteGroup, number, whole
+from gerbang.server.audit_search import MOST, FoundEvents, found
+from gerbang.server.operation import (
+    SHORT,
+    Answer,
+    Exchange,
+    Operation,
+    Parameter,
+    RouteGroup,
+    number,
+    whole,
+)
 from gerbang.server.problems import not_found
 from gerbang.server.replies import Reply, json_reply
 from gerbang.server.run_history import own_run
@@ -51,9 +61,9 @@ async def listed(exchange: Exchange) -> Reply:
 
 async def verified(exchange: Exchange) -> Reply:
     """Check a run's chain, the details of its events and its payloads: what `gerbang audit verify` does."""
-    found = await check_run(exchange.service.store, await _own(exchange))
+    check = await check_run(exchange.service.store, await _own(exchange))
     name = exchange.path[0]
-    return json_reply(ChainState(name, found.whole, found.broken_at, found.what, found.events, found.head))
+    return json_reply(ChainState(name, check.whole, check.broken_at, check.what, check.events, check.head))
 
 
 async def _own(exchange: Exchange) -> str:
@@ -79,6 +89,28 @@ GROUP: Final = RouteGroup(
     "audit",
     "The audit chain.",
     (
+        Operation(
+            "GET",
+            "/v1/audit",
+            found,
+            "audit",
+            "Search the events of all runs",
+            right="audit",
+            about="The newest run comes first; within a run events are in order.",
+            parameters=(
+                Parameter("run_id", "query", "Only events of this run.", SHORT),
+                Parameter("tool", "query", "Only events that name this tool.", SHORT),
+                Parameter("kind", "query", "Only events of this kind, such as call.finished.", SHORT),
+                Parameter("after", "query", "`next` of the page before.", SHORT),
+                Parameter("limit", "query", "How many.", number(1, MOST)),
+            ),
+            answers=(
+                Answer(
+                    200, "The events", FoundEvents, {"events": [{"run_id": "r1", **_EVENT}], "next": "r1/2"}
+                ),
+            ),
+            problems=_COMMON,
+        ),
         Operation(
             "GET",
             "/v1/audit/{run_id}",
