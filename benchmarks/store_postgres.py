@@ -259,7 +259,7 @@ def table(quick: bool = False) -> str:
     steps = RUNS * STEPS
     try:
         for way in WAYS:
-            found = measure(way, url, 3 if quick else ROUNDS)
+            found = measure(way, url, 1 if quick else ROUNDS)
             wall, least, commits = (statistics.median(c) for c in zip(*found, strict=True))
             share = statistics.median(one[1] / one[0] for one in found)
             if way is WAYS[0]:
