@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.server.running import Client, Server, asking
-from tests.server.test_limits import raw
+from tests.server.test_limits import memory_of, raw
 
 CALL = b'{"tool":"weather.get_current.v1","arguments":{"city":"Paris"}}'
 LENGTH = b"Content-Length: %d\r\n" % len(CALL)
@@ -86,5 +86,80 @@ def test_a_client_that_asks_is_told_to_go_on(plain: Server) -> None:
         writer.write(CALL)
         assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
         writer.close()
+
+    asking(plain, work)
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"GET http://127.0.0.1:%d/healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"200"),
+        (b"GET http://127.0.0.1:%d/healthz HTTP/1.1\r\nHost: evil.example\r\n", b"200"),
+        (b"GET http://127.0.0.1:%d/healthz HTTP/1.1\r\n", b"200"),
+        (b"GET HTTP://[::1]:%d/healthz HTTP/1.1\r\nHost: evil.example\r\n", b"200"),
+        (b"GET http://127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"303"),
+        (b"GET http://evil.example:%d/healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"421"),
+        (b"GET http://ana@127.0.0.1:%d/healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"400"),
+        (b"GET //evil.example:%d/healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"404"),
+        (b"GET evil.example:%d/healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"400"),
+        (b"CONNECT evil.example:%d HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"400"),
+    ],
+)
+def test_the_host_in_the_target_is_the_one_that_holds(plain: Server, data: bytes, status: bytes) -> None:
+    async def work(_: Client) -> None:
+        answer = await raw(plain, data % plain.port + CLOSE + b"\r\n")
+        assert answer.split(b" ")[1] == status
+
+    asking(plain, work)
+
+
+UPGRADE = (b"Connection: Upgrade\r\n", b"Sec-WebSocket-Version: 13\r\n")
+KEY = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "fields", "status"),
+    [
+        (b"GET /healthz HTTP/1.1", (*UPGRADE, b"Upgrade: h2c\r\n"), b"200"),
+        (b"GET /ws HTTP/1.0", (*UPGRADE, KEY, b"Upgrade: websocket\r\n"), b"426"),
+        (b"POST /v1/calls HTTP/1.0", (b"Transfer-Encoding: chunked\r\n",), b"400"),
+    ],
+)
+def test_what_is_asked_of_the_connection_and_not_done_is_its_last_request(
+    plain: Server, line: bytes, fields: tuple[bytes, ...], status: bytes
+) -> None:
+    async def work(_: Client) -> None:
+        behind = CHUNKS + b"\r\n" if line.startswith(b"POST") else head(plain, b"GET /healthz HTTP/1.1")
+        (told,) = answers(await raw(plain, head(plain, line, *fields) + behind))
+        assert told[0].split(b" ")[1] == status
+
+    asking(plain, work)
+
+
+@pytest.mark.parametrize(
+    ("line", "body"), [(b"GET /healthz HTTP/1.1", b""), (b"POST /v1/decisions HTTP/1.1", b"{}")]
+)
+def test_requests_that_wait_for_their_turn_are_few(plain: Server, line: bytes, body: bytes) -> None:
+    fields = (b"Content-Type: application/json\r\n", b"Content-Length: %d\r\n" % len(body)) if body else ()
+
+    async def work(_: Client) -> None:
+        one = head(plain, line, *fields) + body
+        reader, writer = await asyncio.open_connection("127.0.0.1", plain.port)
+
+        async def send() -> None:
+            for _turn in range(60):
+                writer.write(one * 500)
+                await writer.drain()
+            writer.write(head(plain, b"GET /readyz HTTP/1.1", CLOSE))
+
+        sending = asyncio.create_task(send())
+        before, most, got = memory_of(plain), 0, 0
+        while data := await reader.read(1 << 16):
+            got += data.count(b"HTTP/1.1 ")
+            most = max(most, memory_of(plain))
+        await sending
+        writer.close()
+        assert got > 29_000  # a few stand on the border of two pieces
+        assert most - before < 15_000_000
 
     asking(plain, work)

@@ -36,6 +36,16 @@ def request(server: Server, *lines: str, method: str = "POST", path: str = "/v1/
     return "\r\n".join(head).encode()
 
 
+def memory_of(server: Server) -> int:
+    """Return how many bytes of memory the server holds."""
+    (line,) = [
+        line
+        for line in Path(f"/proc/{server.process.pid}/status").read_text().splitlines()
+        if line.startswith("VmRSS")
+    ]
+    return int(line.split()[1]) * 1024
+
+
 def test_requests_that_come_too_slowly_are_ended() -> None:
     async def main() -> None:
         with started(
@@ -162,12 +172,7 @@ def test_pings_of_a_client_that_reads_nothing_are_not_kept(plain: Server) -> Non
     empty = b"\x00\x80\0\0\0\0"
 
     def kept() -> int:
-        (line,) = [
-            line
-            for line in Path(f"/proc/{plain.process.pid}/status").read_text().splitlines()
-            if line.startswith("VmRSS")
-        ]
-        return int(line.split()[1]) * 1024
+        return memory_of(plain)
 
     async def work(_: Client) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", plain.port)

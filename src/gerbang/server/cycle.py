@@ -43,6 +43,10 @@ class Link(Protocol):
         """Begin the next request, or wait for one."""
         ...
 
+    def read_on(self) -> None:
+        """Read again, if reading was paused and may go on."""
+        ...
+
 
 class Cycle:
     """One request, and its answer. As a function it is ASGI's `send`; `answer` sends a whole one at once."""
@@ -122,8 +126,7 @@ class Cycle:
             if not link.transport.is_closing():
                 link.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if not self.disconnected and not self.response_complete:
-            if link.flow.read_paused:
-                link.flow.resume_reading()
+            link.read_on()
             while not self._news:
                 if self._told is None:
                     self._told = asyncio.Event()

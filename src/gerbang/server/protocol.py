@@ -5,9 +5,7 @@ minute would hold its connection for ever.
 """
 
 import asyncio
-from functools import lru_cache
 from typing import Any, Final, cast
-from urllib.parse import unquote
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -17,6 +15,7 @@ from websockets.frames import Frame
 from gerbang.server.corked import Corked
 from gerbang.server.cycle import Cycle
 from gerbang.server.settings import ServerSettings
+from gerbang.server.target import of_its_host, read_target
 
 _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -25,9 +24,12 @@ _TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\nconten
 _NO_HANDSHAKE: Final = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _MOST_PIECES: Final = 4_096
 _ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
-_INVALID: Final = "Invalid HTTP request received."
-_KEPT_TARGET: Final = 256
-"""Targets up to this length are remembered as they were read; a client asks for the same ones."""
+_INVALID: Final = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
+    b"content-length: 30\r\n\r\nInvalid HTTP request received."
+)
+_MOST_WAITING: Final = 64
+"""While more requests of a connection than this wait for their turn, nothing more is read from it."""
 _HEAD: Final = "head"
 _BODY: Final = "body"
 _FULL: Final = (
@@ -75,8 +77,8 @@ class BoundedProtocol(HttpToolsProtocol):
             else:
                 self._unsupported_upgrade_warning()
         except httptools.HttpParserError:
-            self.logger.warning(_INVALID)
-            self.send_400_response(_INVALID)
+            self.logger.warning("Invalid HTTP request received.")
+            self._refuse(_INVALID)
             return
         if self._stage is _HEAD and self._head_bytes > self.settings.max_headers and self.parser is not None:
             self._refuse(_TOO_LARGE)
@@ -110,6 +112,10 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         parser = self.parser
         version = parser.get_http_version()
+        if version == "1.0" and any(name == b"transfer-encoding" for name, _ in headers):
+            raise ValueError("HTTP/1.0 knows no chunks (RFC 9112, 6.1).")
+        if not self.url.startswith(b"/"):
+            headers = of_its_host(self.url, headers)
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": _ASGI,
@@ -122,13 +128,14 @@ class BoundedProtocol(HttpToolsProtocol):
             "method": parser.get_method().decode("ascii"),
         }
         self.scope = scope  # type: ignore[assignment]
-        self._upgrades = parser.should_upgrade() and self._should_upgrade()
+        asks_upgrade = parser.should_upgrade()
+        self._upgrades = asks_upgrade and version != "1.0" and self._should_upgrade()
         if self._upgrades:
             return
-        read = _remembered_target if len(self.url) <= _KEPT_TARGET else _target
-        scope["path"], scope["raw_path"], scope["query_string"] = read(self.url)
+        scope["path"], scope["raw_path"], scope["query_string"] = read_target(self.url)
         former: Any = self.cycle
-        keep_alive = version != "1.0" and parser.should_keep_alive()
+        # the parser reads nothing behind a request for another protocol: it is the connection's last
+        keep_alive = version != "1.0" and not asks_upgrade and parser.should_keep_alive()
         cycle = Cycle(self, scope, keep_alive, self.expect_100_continue)
         self.cycle = cycle  # type: ignore[assignment]
         if former is None or former.response_complete:
@@ -193,14 +200,19 @@ class BoundedProtocol(HttpToolsProtocol):
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
-        if self.flow.read_paused:
-            self.flow.resume_reading()
         if self.pipeline:
             self._begin(self.pipeline.pop()[0])
+        self.read_on()
+        if not self._idle:
             return
         self._idle_since = self.loop.time()
         if self.timeout_keep_alive_task is None:
             self._await_next(self.timeout_keep_alive)
+
+    def read_on(self) -> None:
+        """Read again, unless too many requests wait already: reading goes on faster than answering."""
+        if self.flow.read_paused and len(self.pipeline) <= _MOST_WAITING:
+            self.flow.resume_reading()
 
     def _await_next(self, seconds: float) -> None:
         self.timeout_keep_alive_task = self.loop.call_later(seconds, self._idle_too_long)
@@ -324,13 +336,3 @@ def bounded(settings: ServerSettings) -> tuple[type[BoundedProtocol], type[Bound
     """Return the protocols for these settings: of HTTP, and of WebSockets."""
     members = {"settings": settings}
     return type("Http", (BoundedProtocol,), members), type("WebSocket", (BoundedWebSocket,), members)
-
-
-def _target(url: bytes) -> tuple[str, bytes, bytes]:
-    """Return a request's path, the path as it was sent, and its query. Raises HttpParserError."""
-    parsed = httptools.parse_url(url)
-    path = parsed.path.decode("ascii")
-    return unquote(path) if "%" in path else path, parsed.path, parsed.query or b""
-
-
-_remembered_target: Final = lru_cache(512)(_target)
