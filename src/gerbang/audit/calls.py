@@ -35,7 +35,10 @@ NAMES: Final[dict[str, Any]] = {
 ENDS: Final = frozenset({"call.finished", "call.refused", "call.replayed", "call.resolved", "call.previewed"})
 """Kinds of event that say how a call ended. `call.resolved` says it of one whose end was not known."""
 _APPROVAL: Final = "approval."
+_NOTHING: Final = "approval.attempted"
+"""Somebody wanted to decide and could not: it says nothing of the call."""
 _OF_APPROVAL: Final = frozenset({"state", "started_at", "finished_at", "error_code", "approver"})
+_DECIDED: Final = frozenset({"approval.voted", "approval.granted", "approval.refused"})
 """Members that say something else in an event of an approval than in one of a call."""
 _KEPT: Final = 4_096
 
@@ -52,7 +55,7 @@ class Calls:
     def take(self, event: EventRow) -> dict[str, Any] | None:
         """Take in an event; return the record of the call that it ends. Raises msgspec.MsgspecError."""
         asks = event.kind.startswith(_APPROVAL)
-        if not asks and not event.kind.startswith("call."):
+        if event.kind == _NOTHING or not (asks or event.kind.startswith("call.")):
             return None
         body: dict[str, Any] = msgspec.json.decode(event.body)
         name = str(body.get("call_id", ""))
@@ -65,7 +68,8 @@ class Calls:
         if asks:
             record["approval_state"] = body.get("state", "")
             record["policy_decision"] = record["policy_decision"] or "needs_approval"
-            if body.get("approver"):
+            record["requested_at"] = body.get("started_at", 0.0)
+            if body.get("approver") and event.kind in _DECIDED:
                 record["approver"], record["approved_at"] = body["approver"], body.get("finished_at", 0.0)
             body = {key: value for key, value in body.items() if key not in _OF_APPROVAL}
         record.update({key: value for key, value in body.items() if value or key not in record})

@@ -123,4 +123,4 @@ def _execution(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _time(call: Mapping[str, Any]) -> float:
-    return float(call.get("finished_at") or call.get("started_at") or 0.0)
+    return float(call.get("finished_at") or call.get("started_at") or call.get("requested_at") or 0.0)

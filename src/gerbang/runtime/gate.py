@@ -147,7 +147,7 @@ class Gate:
             row = await self._store.call(key)
             asked = row is not None and row.state == CallState.PLANNED and self._in_flight.asks(key)
             if row is not None and (asked or row.state not in refusals.OPEN):
-                return await self._settled(session, ticket, row)
+                return await self.settled(session, ticket, row)
         self._in_flight.begin(key)
         try:
             if waits and not await self.admission.same(session, ticket):
@@ -220,11 +220,11 @@ class Gate:
         if row is not None and row.state in refusals.FREE:
             row = None
         if row is not None and (row.state != CallState.PLANNED or row.fingerprint != ticket.fingerprint):
-            return await self._settled(session, ticket, row)
+            return await self.settled(session, ticket, row)
         with self._in_flight.asking(ticket.key):
             verdict = await self._approvals.obtain(session, ticket, row, waiting)
         if verdict.state == "taken" and verdict.row is not None:
-            return await self._settled(session, ticket, verdict.row)
+            return await self.settled(session, ticket, verdict.row)
         if verdict.state == "pending":
             return waiting_for(session, ticket, verdict)
         if verdict.state == "refused":
@@ -296,7 +296,7 @@ class Gate:
             return result
         assert isinstance(result, Stopped)  # noqa: S101 - the other one
         if result.taken is not None:
-            return await self._settled(session, ticket, result.taken)
+            return await self.settled(session, ticket, result.taken)
         if result.asks:
             return await self._ask(session, ticket, None)
         assert result.error is not None  # noqa: S101 - stopped for a reason
@@ -310,11 +310,11 @@ class Gate:
         await self._in_flight.finish(_CLOSING_S)
         await self._dispatcher.aclose()
 
-    async def _settled(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:
+    async def settled(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:
         """Answer a call whose key is taken: by the stored result, or by the error that says why not."""
         proposal = ticket.call.proposal
         if row.fingerprint != ticket.fingerprint:
-            return await self._refuse(session, proposal, refusals.key_reused())
+            return await self._not_again(session, ticket, row, refusals.key_reused())
         own = session.lease is not None and (row.run_id, row.call_id) == (session.run_id, proposal.call_id)
         if row.state in (CallState.SUCCEEDED, CallState.RESOLVED_SUCCEEDED):
             if own or proposal.call_id in session.closed:  # its record stands; we go on with the run
@@ -323,7 +323,7 @@ class Gate:
         if row.state in refusals.FREE:
             remembered = session.budget.refused(ticket.fingerprint)
             if remembered is not None:
-                return await self._refuse(session, proposal, remembered)
+                return await self._not_again(session, ticket, row, remembered)
             if not await self.admission.same(session, ticket):  # it may have waited for the other to end
                 raise Behind
             return await self._first(session, ticket)
@@ -332,19 +332,20 @@ class Gate:
         if row.state == CallState.DISPATCHED:
             now = await self.lost.elsewhere(session, row, ticket.call.contract)
             if now.state != CallState.DISPATCHED:
-                return await self._settled(session, ticket, now)
+                return await self.settled(session, ticket, now)
             return await self.lost.settle(session, ticket, now)
         if own:
             unsure = self._records.restored(session, proposal, row)
         else:
-            unsure = await self._refuse(session, proposal, refusals.uncertain())
+            unsure = await self._not_again(session, ticket, row, refusals.uncertain())
         if row.state == CallState.UNCERTAIN and ticket.call.contract.probe is not None:
             return await self.lost.probe(session, ticket, unsure)
         return unsure
 
-    async def settled(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:
-        """Answer a call by what is on record of it."""
-        return await self._settled(session, ticket, row)
+    async def _not_again(self, session: RunSession, ticket: Ticket, row: CallRow, error: CallError) -> Result:
+        """Refuse a call for what `row` says of an earlier one. What was erased is not written down anew."""
+        asked = ticket.call if row.fingerprint else None
+        return await self._refuse(session, ticket.call.proposal, error, decision=ticket.decision, call=asked)
 
     async def refuse(self, session: RunSession, ticket: Ticket, error: CallError) -> Result:
         """Give an admitted call an error as its result."""

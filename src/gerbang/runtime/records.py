@@ -15,13 +15,9 @@ from gerbang.policy.input import PolicyInput
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.behind import Behind
-from gerbang.runtime.bodies import (
-    decided,
-    event,
-    refused_body,
-)
 from gerbang.runtime.denying import ended_as
 from gerbang.runtime.executor import Execution
+from gerbang.runtime.given_again import given_again
 from gerbang.runtime.intent import DISPATCHED, basis, call_row, intent, intent_batch
 from gerbang.runtime.listening import learn, read_again, speaks_of_outside
 from gerbang.runtime.outcome import ended
@@ -352,15 +348,8 @@ class Records:
         output, error = read_stored(row.result)
         outcome = Outcome("SUCCEEDED", None if output is None else output.value, error)
         taint, shown = self.show(session, ticket, outcome, output)
-        body = refused_body(
-            session.principal,
-            proposal,
-            state=row.state,
-            status="success",
-            policy_decision=decided(ticket.decision),
-        )
         batch = session.batch()
-        batch.events.append(event("call.replayed", session.run_id, body))
+        batch.events.append(given_again(session, ticket, row, error, taint, self._clock.now()))
         result = Result(
             status="ok" if error is None else "error",
             tool=contract.name,

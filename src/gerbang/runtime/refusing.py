@@ -105,6 +105,7 @@ def refusal(
         "status": "error",
         "error_code": error.error_code,
         "effect": error.effect,
+        "started_at": at,
         "finished_at": at,
         "policy_decision": "denied_by_policy" if error.error_type == "policy_denied" else "refused",
     }
