@@ -188,6 +188,15 @@ _RESULT: Final[dict[str, Any]] = {
         "policy_version": "sha256:…",
     },
 }
+_WAITS: Final[dict[str, Any]] = _RESULT | {
+    "status": "pending",
+    "tool": "mail.send.v1",
+    "value": None,
+    "event_id": "",
+    "for_model": "This call waits for a person's approval. It has not run.",
+    "approval_id": "apr_386eabc6ea4995d8594b",
+    "decision": _RESULT["decision"] | {"decision": "ask", "reasons": ["CLASS_EXTERNAL_COMMUNICATION"]},
+}
 GROUP: Final = RouteGroup(
     "calls",
     "One gated call, and what would be decided about one.",
@@ -208,7 +217,7 @@ GROUP: Final = RouteGroup(
             ),
             answers=(
                 Answer(200, "The result", ResultView, _RESULT),
-                Answer(202, "It waits for a person's approval", ResultView),
+                Answer(202, "It waits for a person's approval", ResultView, _WAITS),
             ),
             problems=(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 502, 503, 504),
         ),

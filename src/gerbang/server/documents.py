@@ -89,7 +89,7 @@ def group(others: list[RouteGroup]) -> RouteGroup:
                 openapi,
                 "documents",
                 "The OpenAPI document",
-                answers=(Answer(200, "The document", dict),),
+                answers=(Answer(200, "The document", dict, {"openapi": "3.1.0"}),),
             ),
             Operation("GET", "/docs", page, "documents", "Swagger UI", hidden=True),
             Operation("GET", "/docs/{name}", asset, "documents", "Files of Swagger UI", hidden=True),

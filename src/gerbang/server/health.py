@@ -9,6 +9,11 @@ from gerbang.server.replies import Reply, json_reply
 from gerbang.server.schemas import Health
 
 _OK: Final = {"status": "ok"}
+_FIGURES: Final = """\
+# HELP gerbang_tool_calls_total Calls that ended, by tool and how.
+# TYPE gerbang_tool_calls_total counter
+gerbang_tool_calls_total{error_code="",status="success",tool="weather.get_current.v1"} 4.0
+"""
 
 
 async def alive(_: Exchange) -> Reply:
@@ -59,7 +64,7 @@ GROUP: Final = RouteGroup(
             "health",
             "Figures for Prometheus",
             right="metrics",
-            answers=(Answer(200, "The figures", content_type="text/plain", type=str),),
+            answers=(Answer(200, "The figures", str, _FIGURES, content_type="text/plain"),),
             problems=(401, 403, 429),
         ),
     ),

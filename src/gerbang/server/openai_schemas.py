@@ -99,6 +99,11 @@ _EXAMPLE: Final[dict[str, Any]] = {
     "usage": {"prompt_tokens": 210, "completion_tokens": 12, "total_tokens": 222},
     "gerbang": {"run_id": "run_3f1d20a9b7c4d5e6f708", "status": "completed", "approvals": []},
 }
+_CHUNK: Final[dict[str, Any]] = {
+    "data": '{"id":"chatcmpl-run_3f1d20a9b7c4d5e6f708","object":"chat.completion.chunk","created":1796033012,'
+    '"model":"gerbang","choices":[{"index":0,"delta":{"content":"It is 21 degrees"},"logprobs":null,'
+    '"finish_reason":null}]}'
+}
 _MODEL: Final = {"id": "gerbang", "object": "model", "created": 1796033000, "owned_by": "gerbang"}
 EXAMPLES: Final[dict[str, Any]] = {
     "weather": {
@@ -110,7 +115,7 @@ EXAMPLES: Final[dict[str, Any]] = {
 }
 ANSWERS: Final = (
     Answer(200, "The answer; with `stream` as server-sent events", ChatCompletion, _EXAMPLE),
-    Answer(200, "The chunks of the answer", ChatEvent, content_type="text/event-stream"),
+    Answer(200, "The chunks of the answer", ChatEvent, _CHUNK, content_type="text/event-stream"),
     *_failures(400, 401, 403, 404, 409, 413, 429, 500, 502, 503),
 )
 _COMMON: Final = (400, 401, 403, 429, 500)

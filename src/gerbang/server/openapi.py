@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from gerbang import __version__
+from gerbang.server.openapi_examples import component_examples, examples_of
 from gerbang.server.operation import Answer, Operation, RouteGroup
 from gerbang.server.problems import MEDIA_TYPE
 from gerbang.server.schemas import ProblemView
@@ -60,6 +61,7 @@ def document(groups: Sequence[RouteGroup]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": schemas,
+            "examples": component_examples(),
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "A key of gerbang keys."},
                 "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -149,18 +151,21 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
 
 def _responses(operation: Operation) -> dict[str, Any]:
     answers: dict[str, Any] = {}
-    for answer in operation.answers:  # one status may have several types of content
-        said, known = _answer(answer), answers.get(str(answer.status))
+    for given in operation.answers:  # one status may have several types of content
+        said, known = _answer(given), answers.get(str(given.status))
         if known is None:
-            answers[str(answer.status)] = said
+            answers[str(given.status)] = said
         else:
             known["content"] |= said["content"]
-    problem = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(name="ProblemView")}}}
     own = next((item for item in operation.answers if item.status >= 400 and item.type is not None), None)
-    if own is not None:  # errors in a shape of its own
-        problem = {own.content_type: {"schema": _schema(own.type)}}
+    media, kind = (MEDIA_TYPE, ProblemView) if own is None else (own.content_type, own.type)
     for status in sorted({*operation.problems, *_EVERYWHERE} - {int(known) for known in answers}):
-        answers[str(status)] = {"description": _PROBLEMS[status], "content": problem}
+        content = {media: {"schema": _schema(kind)}}
+        answers[str(status)] = {"description": _PROBLEMS[status], "content": content}
+    for text, answer in answers.items():
+        for said in answer.get("content", {}).values():
+            if int(text) >= 400 and "example" not in said:
+                said["examples"] = examples_of(operation, int(text))
     return answers
 
 

@@ -246,6 +246,11 @@ _EXAMPLE: Final[dict[str, Any]] = {
     "updated_at": 1796033012.1,
     "live": False,
 }
+_EVENT: Final[dict[str, Any]] = {
+    "id": "2",
+    "event": "model.answered",
+    "data": '{"run_id":"run_3f1d20a9b7c4d5e6f708","step_id":"step_001","calls":["weather.get_current.v1"]}',
+}
 _LIMIT: Final = Parameter("limit", "query", "How many, 50 if not said.", number(1, 500))
 _BEFORE: Final = Parameter("before", "query", "The `next` of the page before.", SHORT)
 _STATE: Final = Parameter(
@@ -314,7 +319,7 @@ GROUP: Final = RouteGroup(
                     {"type": "string", "pattern": "^[0-9]{1,15}$"},
                 ),
             ),
-            answers=(Answer(200, "The events", type=RunEvent, content_type="text/event-stream"),),
+            answers=(Answer(200, "The events", RunEvent, _EVENT, content_type="text/event-stream"),),
             problems=(*_COMMON, 404),
         ),
         Operation(
