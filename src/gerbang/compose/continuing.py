@@ -21,6 +21,7 @@ from gerbang.ports import Store
 from gerbang.runtime.bodies import step_name
 from gerbang.runtime.handing import handed_id, read_handed_id
 from gerbang.runtime.kept import KeptEnd, KeptResult, read_answer, read_end, read_opening
+from gerbang.runtime.present import fenced
 from gerbang.runtime.run_settings import RunSettings
 from gerbang.runtime.session import RunSession
 from gerbang.runtime.telling import told
@@ -157,7 +158,7 @@ def _as_data(message: Message, session: RunSession, asked: Message | None = None
     profile: Profile = session.profile
     limit = min(RESULT_MAX_CHARS, profile.result_max_chars)
     text = message.content
-    shown = redact(text[: limit + 8_000])[:limit]
+    shown = fenced(redact(text[: limit + 8_000]), profile)[:limit]
     if len(text) > limit:
         shown += session.texts.cut.format(total=len(text))
     if profile.framing == "framed":

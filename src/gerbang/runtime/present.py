@@ -36,7 +36,7 @@ def show_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> s
     error = in_language(error, texts.lang)
     if profile.renderer == "structured":
         return harmless(_ENCODER.encode(advised(error, texts.lang).as_dict()).decode(), as_json=True)
-    return _fenced(_exact_error(error, tool, profile, texts), profile)
+    return fenced(_exact_error(error, tool, profile, texts), profile)
 
 
 def _exact_error(error: CallError, tool: str, profile: Profile, texts: Texts) -> str:
@@ -84,13 +84,13 @@ def show_result(
     as_json = not isinstance(output.value, str)
     limit = min(contract.result_max_chars, profile.result_max_chars)
     # a cut may fall inside a credential: what is cut off is masked first, with a margin
-    shown = _fenced(redact(text[: limit + 8_000]), profile, as_json=as_json)
+    shown = fenced(redact(text[: limit + 8_000]), profile, as_json=as_json)
     if len(text) > limit:
         shown = shown[:limit] + texts.cut.format(total=output.total or len(text))
     return frame(shown, taint) if profile.framing == "framed" else shown
 
 
-def _fenced(text: str, profile: Profile, *, as_json: bool = False) -> str:
+def fenced(text: str, profile: Profile, *, as_json: bool = False) -> str:
     """Return the text with no control token and no head of a result in it."""
     text = harmless(text, as_json=as_json)
     if profile.framing == "envelope":
