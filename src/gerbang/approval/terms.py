@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gerbang.approval.machine import binding
 from gerbang.values import Principal
@@ -64,6 +65,19 @@ _DECODER: Final = msgspec.json.Decoder(Terms)
 def asker(principal: Principal, purpose: str | None) -> Asker:
     """Return who asks."""
     return Asker(principal.user, principal.tenant, principal.agent, tuple(principal.delegated_by), purpose)
+
+
+def is_theirs(terms: Terms, who: Asker, run: str) -> bool:
+    """Tell whether what was asked for was asked for by `who`, in that run: then it is theirs to use or lose.
+
+    `run` is empty for a call without a run of its caller's own.
+    """
+    return terms.run == run and is_same(terms.asker, who)
+
+
+def is_same(one: Asker, other: Asker) -> bool:
+    """Tell whether two askers are one, whoever passed the authority on."""
+    return replace(one, delegated_by=()) == replace(other, delegated_by=())
 
 
 def written(terms: Terms) -> str:

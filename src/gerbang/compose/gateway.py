@@ -232,7 +232,7 @@ class Gateway(Controls):
         try:
             return await gate.call(session, proposal, key=key)
         except asyncio.CancelledError:
-            await asyncio.shield(cut_off(self.store, self.clock, session, [proposal]))
+            await asyncio.shield(cut_off(self.store, self.clock, gate, session, [proposal]))
             raise
 
     async def call_many(
@@ -254,7 +254,7 @@ class Gateway(Controls):
         try:
             return await run_batch(self.gate, session, proposals, max_parallel) if proposals else []
         except asyncio.CancelledError:
-            await asyncio.shield(cut_off(self.store, self.clock, session, proposals))
+            await asyncio.shield(cut_off(self.store, self.clock, self.gate, session, proposals))
             raise
 
     def decide(

@@ -79,7 +79,7 @@ class Admission:
 
     def now(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal | None:
         """Admit what needs no waiting. None: `admit` has to be asked."""
-        checked = self._checked(session, proposal, key)
+        checked = self.checked(session, proposal, key)
         if type(checked) is Refusal:
             return checked
         assert type(checked) is Ticket  # noqa: S101 - the other one
@@ -98,7 +98,7 @@ class Admission:
 
     async def admit(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal:
         """Admit a proposal, looking up what is needed."""
-        checked = self._checked(session, proposal, key)
+        checked = self.checked(session, proposal, key)
         if isinstance(checked, Refusal):
             return checked
         if self.stops.on and await self._stopped(session, checked):
@@ -124,7 +124,7 @@ class Admission:
 
     def blocking(self, session: RunSession, proposal: Proposal) -> Ticket | Refusal:
         """Admit without waiting: what would have to wait counts as unknown, which is a no."""
-        checked = self._checked(session, proposal, None)
+        checked = self.checked(session, proposal, None)
         if isinstance(checked, Refusal):
             return checked
         if self.stops.after_turns((*checked.plan.stops, session.stop)):
@@ -191,7 +191,8 @@ class Admission:
 
     # layer 1
 
-    def _checked(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal:
+    def checked(self, session: RunSession, proposal: Proposal, key: str | None) -> Ticket | Refusal:
+        """Return the call that a proposal asks for, with the names it goes by, or why it is none."""
         entry = session.catalogue.find(proposal.name)
         if entry is None:
             return Refusal(proposal.fault or unknown_tool(session.catalogue, proposal.name))

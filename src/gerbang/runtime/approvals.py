@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gerbang.approval.machine import ApprovalEvent, ApprovalState
 from gerbang.approval.seal import is_genuine, sealed
-from gerbang.approval.terms import Terms, asker, difference, written
+from gerbang.approval.terms import Terms, asker, difference, is_same, written
 from gerbang.approval.votes import Duties
 from gerbang.errors import StoreError
 from gerbang.ledger import machine as ledger
@@ -145,9 +145,10 @@ class Approvals:
             return Verdict("refused", named, held=held, error=stale("version"))
         if not is_genuine(approval, self._key) or approval.key != ticket.key:
             return Verdict("refused", named, held=held, error=forged())
-        terms, now = ballot.terms, asker(session.principal, session.purpose)
-        if replace(terms.asker, delegated_by=()) != replace(now, delegated_by=()):
+        terms = ballot.terms
+        if not is_same(terms.asker, asker(session.principal, session.purpose)):
             return Verdict("refused", named, error=stale("asker"))  # theirs to use or lose
+        await self._inherit(session, held, terms)
         if approval.state in (ApprovalState.PENDING, ApprovalState.GRANTED) and (
             self._clock.now() >= approval.expires_at
         ):
@@ -171,6 +172,15 @@ class Approvals:
         return Verdict(
             "refused", named, approval, held, by=approval.decided_by, error=refusals.decided_against(approval)
         )
+
+    async def _inherit(self, session: RunSession, held: CallRow, terms: Terms) -> None:
+        """Note the run of one call, without a name, whose request is taken up from another such run: it ends
+        with the call, for nobody comes back to it.
+        """
+        if session.nameless and terms.run == "" and held.run_id != session.run_id:
+            run = await self._store.run(held.run_id)
+            if run is not None and run.state == RunState.PENDING_APPROVAL:
+                session.inherited = run
 
     async def dropped(self, row: CallRow) -> Verdict | None:
         """Return what ends the request of a call that waits, along with the refusal of that call."""

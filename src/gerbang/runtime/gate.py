@@ -66,8 +66,8 @@ class Gate:
         self._resolutions = Resolutions(records, clock)
         self.lost = Lost(self, store, records, approvals, clock, dispatch.blocks)
         self._closing = False
-        self._in_flight = InFlight(store)
-        self._standing = Standing(store, self.lost, approvals, records, self._in_flight)
+        self.in_flight = InFlight(store)
+        self._standing = Standing(store, self.lost, approvals, records, self.in_flight)
 
     async def call(
         self,
@@ -141,20 +141,20 @@ class Gate:
     async def _only(self, session: RunSession, ticket: Ticket, waiting: Waiting | None) -> Result:
         """Take a call on when nothing else in this process works on its key any more."""
         key = ticket.key
-        waits = key in self._in_flight.busy
-        while key in self._in_flight.busy:
-            await self._in_flight.join(key)
+        waits = key in self.in_flight.busy
+        while key in self.in_flight.busy:
+            await self.in_flight.join(key)
             row = await self._store.call(key)
-            asked = row is not None and row.state == CallState.PLANNED and self._in_flight.asks(key)
+            asked = row is not None and row.state == CallState.PLANNED and self.in_flight.asks(key)
             if row is not None and (asked or row.state not in refusals.OPEN):
                 return await self.settled(session, ticket, row)
-        self._in_flight.begin(key)
+        self.in_flight.begin(key)
         try:
             if waits and not await self.admission.same(session, ticket):
                 raise Behind
             return await self._first(session, ticket, waiting)
         finally:
-            self._in_flight.end(key)
+            self.in_flight.end(key)
 
     async def _closed(self, session: RunSession, proposal: Proposal, ticket: Ticket | Refusal) -> Result:
         """Return the result of a call that was refused on record before a crash: it stays refused."""
@@ -221,7 +221,7 @@ class Gate:
             row = None
         if row is not None and (row.state != CallState.PLANNED or row.fingerprint != ticket.fingerprint):
             return await self.settled(session, ticket, row)
-        with self._in_flight.asking(ticket.key):
+        with self.in_flight.asking(ticket.key):
             verdict = await self._approvals.obtain(session, ticket, row, waiting)
         if verdict.state == "taken" and verdict.row is not None:
             return await self.settled(session, ticket, verdict.row)
@@ -305,9 +305,9 @@ class Gate:
     async def aclose(self) -> None:
         """Let running calls finish for a while, then cancel them: each has its record when this returns."""
         self._closing = True
-        await self._in_flight.finish(_CLOSING_S)
-        self._in_flight.cancel()
-        await self._in_flight.finish(_CLOSING_S)
+        await self.in_flight.finish(_CLOSING_S)
+        self.in_flight.cancel()
+        await self.in_flight.finish(_CLOSING_S)
         await self._dispatcher.aclose()
 
     async def settled(self, session: RunSession, ticket: Ticket, row: CallRow) -> Result:

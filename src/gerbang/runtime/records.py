@@ -261,12 +261,11 @@ class Records:
         """
         batch.writer = session.memory.writer
         if session.closing is not None:
-            session.closed_row, session.closing = session.closing, None
-            ended = session.closed_row
-            state = ended.state
+            state = session.closing.state
             if state == RunState.RUNNING:
                 state = RunState.COMPLETED if result is None else ended_as(result)
-            batch.runs = (*batch.runs, replace(ended, state=state, updated_at=self._clock.now()))
+            batch.runs = (*batch.runs, *session.ends_as(state, self._clock.now()))
+            session.closed_row, session.closing = session.closing, None
         try:
             if self._store.immediate:
                 committed = await self._store.commit(batch)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gerbang.audit.commitments import SALT_BYTES, Commitments
 from gerbang.contract.catalogue import Catalogue
@@ -144,7 +145,8 @@ class RunSession:
     `memory` is shared by the sessions of one run. `carry` holds rows that must be
     durable before the next effect; they travel in the same commit. `closing` is the row of a run that
     consists of one call and ends with it, `closed_row` the same row once it has; `nameless` tells that its
-    caller named none. `ended` are the
+    caller named none, and `inherited` is then the run under which the same call waited for a person: it ends
+    with the call as well. `ended` are the
     results of the answer's calls, by call id, as soon as they are recorded. `emit` receives agent events.
     `beginning` is that of a run under a key, until its start is on record.
     `actor` is what events say of the actor, once a call was made; `roles` and `scopes` are the actor's,
@@ -170,6 +172,7 @@ class RunSession:
         "closing",
         "emit",
         "ended",
+        "inherited",
         "intent",
         "key",
         "lang",
@@ -237,6 +240,7 @@ class RunSession:
         self.carry: Batch | None = None
         self.closing: RunRow | None = None
         self.closed_row: RunRow | None = None
+        self.inherited: RunRow | None = None
         self.nameless = False
         self.out_of_time: Callable[[], bool] = _never
         self.ended: dict[str, Result] = {}
@@ -266,6 +270,13 @@ class RunSession:
     def ask_to_end(self) -> None:
         """Note that the run is to end because somebody asked for that."""
         self.stopping, self.out_of_time = True, _never
+
+    def ends_as(self, state: str, at: float) -> tuple[RunRow, ...]:
+        """Return the rows of the runs that end with this call, as they are then. `at` is in seconds since
+        the epoch.
+        """
+        ending = (self.closing, self.inherited)
+        return tuple(replace(row, state=state, updated_at=at) for row in ending if row is not None)
 
     def reopen(self) -> None:
         """Have a run of one call end anew: more is known of the call, or it is made again."""
