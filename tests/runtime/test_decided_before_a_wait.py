@@ -98,7 +98,7 @@ def test_a_call_that_waits_for_another_of_its_key(
                 for run_id in ("a", "b")
             )
             await begun.wait()
-            while not any(gate.gate._in_flight.busy.values()):
+            while not any(gate.gate.in_flight.busy.values()):
                 await asyncio.sleep(0.01)
             if change == "policy":
                 rules.write_text(RULE % "deny")

@@ -115,8 +115,7 @@ class Gate:
         if session.watched and ticket.decision is not None:
             session.emit(Decided(proposal.call_id, proposal.name, ticket.decision))
         if isinstance(ticket, Refusal):
-            decision, call, seen = ticket.decision, ticket.call, ticket.seen
-            knows = session.memory.knows
+            decision, call, seen, knows = ticket.decision, ticket.call, ticket.seen, session.memory.knows
             return await self._refuse(
                 session, proposal, ticket.error, None, None, decision, call, seen, knows
             )
