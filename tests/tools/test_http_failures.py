@@ -153,8 +153,46 @@ def test_what_was_sent_and_not_answered(
     assert (code(result), result.error.effect) == (wanted, effect)
     assert result.error.message.startswith("tool request failed: ")
     assert words in result.error.message
-    if method != "GET":  # the library would send PUT and DELETE again by itself
-        assert len(origin.heads) == 1
+    assert len(origin.heads) == 1  # the library would send all but POST again by itself
+
+
+async def read_head(reader: asyncio.StreamReader) -> bytes:
+    """Return a request's head; nothing when the client has gone."""
+    try:
+        return await reader.readuntil(b"\r\n\r\n")
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return b""
+
+
+@pytest.mark.parametrize(("method", "wanted"), [("GET", "ok"), ("PUT", "error")])
+def test_a_kept_connection_that_was_closed_costs_a_read_a_repetition_and_a_change_is_never_on_one(
+    tmp_path: Path, method: str, wanted: str
+) -> None:
+    """The server answers one request of each connection, and breaks the connection at the second."""
+    heads: list[int] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(0)
+        mine = len(heads) - 1
+        while head := await read_head(reader):
+            heads[mine] += 1
+            if heads[mine] == 2 or head.startswith(b"PUT"):
+                writer.transport.abort()
+                return
+            writer.write(reply(b"1", "Content-Type: application/json"))
+        writer.close()
+
+    async def work() -> list[g.Result]:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        tools = g.load_tools(write(tmp_path, definition(url, method)))
+        async with g.Gateway(tools=tools, policy=ALLOW_ALL) as gate:
+            results = [await gate.call("the_tool", {"id": number}) for number in range(2)]
+        server.close()
+        return results
+
+    assert [result.status for result in run(work())] == [wanted, wanted]
+    assert heads == ([2, 1] if method == "GET" else [1, 1])
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ class HttpClient:
                 auto_decompress=False,  # done by us, up to a cap
                 trust_env=False,
                 request_class=_Request,
-                middlewares=() if reads else (_once,),
+                middlewares=(_once,),
             )
         return found
 
@@ -175,6 +175,8 @@ class _Request(aiohttp.ClientRequest):
             await hop.context.confirm()
             self._before, hop.attempt.sent = hop.attempt.sent, True
         if conn.transport is not None and conn.protocol is not None:
+            if hop is not None:
+                hop.attempt.kept = isinstance(conn.transport.get_protocol(), BodilessAnswers)
             conn.transport.set_protocol(BodilessAnswers(conn.protocol, self.method == "HEAD"))
         return await super().send(conn)
 
@@ -193,12 +195,18 @@ class _Request(aiohttp.ClientRequest):
 
 
 async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keep the client from repeating PUT and DELETE by itself when the connection breaks."""
+    """Keep the client from repeating a request by itself when the connection breaks.
+
+    It may do so, once, for a read on a kept connection: most likely the server closed that before.
+    """
     try:
         return await handler(request)
     except aiohttp.ClientConnectorError:
         raise
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        hop = reaching.get()
+        if hop is not None and hop.attempt.reads and hop.attempt.kept:
+            raise
         raise _Lost(str(error)) from error
 
 

@@ -19,13 +19,17 @@ Effect = Literal["none", "happened", "unknown"]
 
 
 class Attempt:
-    """What is known of one call's requests. `sent`: a connection stood, so something may have gone out."""
+    """What is known of one call's requests. `sent`: a connection stood, so something may have gone out.
 
-    __slots__ = ("happened", "reads", "sent")
+    `kept`: that connection had served another request before.
+    """
+
+    __slots__ = ("happened", "kept", "reads", "sent")
 
     def __init__(self, reads: bool) -> None:
         self.reads = reads
         self.sent = False
+        self.kept = False
         self.happened = False
 
     def effect(self) -> Effect:
