@@ -90,7 +90,10 @@ def _print(screen: Screen, found: Replayed) -> None:
     if found.lost:
         screen.note(f"Not kept, and cannot be gone through: {counted(found.lost, 'proposal')}.")
     if found.stopped:
-        screen.note(f"A kill switch stopped {counted(found.stopped, 'call')} then: not gone through.")
+        screen.note(
+            f"Stopped then by a switch, a limit or an approval that held no longer, and not gone through: "
+            f"{counted(found.stopped, 'call')}."
+        )
     one = found.difference
     if one is None:
         screen.line(f"{counted(found.calls, 'call')}, no difference.")

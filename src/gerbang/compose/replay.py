@@ -10,16 +10,18 @@ from msgspec.structs import replace
 
 from gerbang.audit.calls import calls_of
 from gerbang.compose.gateway import Gateway
+from gerbang.compose.replay_people import NOBODY, People
 from gerbang.errors import ToolError, UsageError
 from gerbang.limits import MAX_PARALLEL
 from gerbang.loop.profile import profile_named
 from gerbang.ports import ApprovalAnswer, ApprovalRequest, Policy, Store
+from gerbang.runtime.ballot import opened
 from gerbang.runtime.batching import run_batch
 from gerbang.runtime.kept import OPENING, read_answer, read_opening
 from gerbang.runtime.resuming import proposals_of
 from gerbang.runtime.stored import read_stored
 from gerbang.values import CallContext, Contract, Principal, Proposal, Result, StepId
-from gerbang.values.record import ERASED, ApprovalRow, CallRow, CallState, EventRow, RunRow
+from gerbang.values.record import ERASED, CallRow, CallState, EventRow, RunRow
 
 COMPARED: Final = (
     "tool_name",
@@ -34,6 +36,15 @@ COMPARED: Final = (
     "taint",
     "may_contain_instructions",
 )
+OUTSIDE: Final = frozenset(
+    {
+        *("KILL_SWITCH", "CIRCUIT_OPEN", "RUN_CANCELLED", "RUN_TAKEN_OVER", "DEADLINE"),
+        *("RATE_TOOL", "RATE_ACTOR", "RATE_TENANT", "RATE_TEAM", "RATE_RUN"),
+        *("BUDGET_CALLS", "BUDGET_COST", "BUDGET_TIME", "BUDGET_CONTEXT", "TOO_MANY_AT_ONCE"),
+        *("TOO_MANY_LATE_CALLS", "APPROVAL_STALE", "APPROVAL_FORGED", "APPROVAL_FILES"),
+    }
+)
+"""Codes of calls that were stopped by what was so then, and is in no record of the run: they are left out."""
 _DECIDED: Final = COMPARED[:5]
 _OF_DECISION: Final = (*_DECIDED, "coerced", "repaired", "contract", "policy_version")
 _AGAIN: Final = frozenset({"call.replayed", "call.refused"})
@@ -56,9 +67,9 @@ class Difference(Struct, frozen=True):
 class Replayed(Struct, frozen=True):
     """What came of a replay. `calls` were gone through; `lost` ones could not be: they were not kept.
 
-    `stopped` ones were not either: a kill switch stopped them then. `changed` names contracts and the policy
-    that are not those of then. `missing` are tools that the run knew and that are not among those given:
-    without them nothing was gone through.
+    `stopped` ones were not either: something outside of the run stopped them then (`OUTSIDE`). `changed`
+    names contracts and the policy that are not those of then. `missing` are tools that the run knew and that
+    are not among those given: without them nothing was gone through.
     """
 
     run_id: str
@@ -129,14 +140,20 @@ async def replay_run(
     found = await store.calls(run_id)
     denied = {call.call_id: call for call in found if call.is_denial}
     rows = denied | {call.call_id: call for call in found if not call.is_denial}
-    approvals = {one.key: one for one in await store.approvals(run_id=run_id, limit=10_000)}
+    people = People(await store.approvals(run_id=run_id, limit=10_000), rows)
     then = _ends([event async for event in store.stream(run_id)])
     clock = _Clock()
     gateway: list[Gateway] = []
 
-    async def approver(request: ApprovalRequest) -> ApprovalAnswer:
+    async def approver(request: ApprovalRequest) -> ApprovalAnswer | bool:
         made = await gateway[0].store.approval(request.approval_id)
-        return _said(None if made is None else approvals.get(made.key), request)
+        ballot = None if made is None else opened(made)
+        name = "" if ballot is None else ballot.terms.call_id
+        said = people.answer(name, then.get(name, {}).get("error_code") == "APPROVAL_TIMEOUT")
+        if isinstance(said, str):
+            clock.at = max(clock.at, request.expires_at)
+            return ApprovalAnswer("wait", NOBODY)
+        return said
 
     contracts = [tool.contract for tool in tools]
     gate = Gateway(
@@ -153,7 +170,9 @@ async def replay_run(
     if missing:
         return Replayed(run_id, 0, 0, (), None, missing=missing)
     async with gate:
-        return await _Going(gate, clock, row, rows, then).through(await _batches(store, row, rows), lang)
+        return await _Going(gate, clock, row, rows, then).through(
+            await _batches(store, row, rows, people), lang
+        )
 
 
 def _ends(events: list[EventRow]) -> dict[str, dict[str, Any]]:
@@ -203,6 +222,7 @@ class _Going:
                 scopes=started.get("scopes") or (),
                 roles=started.get("roles") or (),
                 agent=started.get("agent_id"),
+                delegated_by=started.get("delegated_by") or (),
                 team=started.get("team"),
             ),
             profile=profile_named(row.profile) if row.profile else None,
@@ -210,7 +230,7 @@ class _Going:
         )
         done = 0
         found: Difference | None = None
-        stopped = {name for name, one in self._then.items() if one["error_code"] == "KILL_SWITCH"}
+        stopped = {name for name, one in self._then.items() if one["error_code"] in OUTSIDE}
         for answer in batches:
             proposals = [one for one in answer if one.call_id not in stopped]
             if not proposals:
@@ -253,18 +273,9 @@ class _Going:
         return Difference(str(result.step_id), result.call_id, tool, what, then, now)
 
 
-def _said(approval: ApprovalRow | None, request: ApprovalRequest) -> ApprovalAnswer:
-    """Return what the person said then."""
-    by = Principal(request.principal.user if approval is None else approval.decided_by or "nobody")
-    if approval is None or approval.decided_by is None:
-        return ApprovalAnswer("wait", by)
-    if approval.state == "refused":
-        return ApprovalAnswer("refuse", by, approval.note)
-    given = msgspec.json.decode(approval.arguments)
-    return ApprovalAnswer("approve", by, approval.note, None if given == request.arguments else given)
-
-
-async def _batches(store: Store, row: RunRow, rows: Mapping[str, CallRow]) -> list[list[Proposal]]:
+async def _batches(
+    store: Store, row: RunRow, rows: Mapping[str, CallRow], people: People
+) -> list[list[Proposal]]:
     """Return what was proposed, answer by answer."""
     answers = await store.answers(row.run_id)
     if answers and answers[0].step == OPENING and read_opening(answers[0].message) is not None:
@@ -283,7 +294,7 @@ async def _batches(store: Store, row: RunRow, rows: Mapping[str, CallRow]) -> li
                 call.ordinal,
                 name,
                 call.tool,
-                msgspec.json.decode(call.arguments),
+                msgspec.json.decode(people.asked_for(name, call.arguments)),
             )
         ]
         for name, call in rows.items()
