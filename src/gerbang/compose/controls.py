@@ -35,6 +35,7 @@ class Controls(Hearing):
     _switches: Switches
     _undriven: Undriven
     secrets: Secrets
+    _approver: Any
     leases: Leases
 
     @property
@@ -83,20 +84,26 @@ class Controls(Hearing):
         _ = self.gate
         return await self._people.cancel(approval_id, by, str(reason))
 
-    async def reply(self, body: bytes, signature: str, *, secret: str = "webhook_secret") -> ApprovalRow:  # noqa: S107
+    async def reply(self, body: bytes, signature: str, *, secret: str | None = None) -> ApprovalRow:
         """Take an answer that came back from a webhook: its exact bytes, and the header `Gerbang-Signature`.
 
-        `secret` names the secret that both sides hold; whoever has it is believed who they say decides.
+        `secret` names the secret that both sides hold; without it, that of the gateway's own webhook, else
+        `webhook_secret`. Whoever has it is believed who they say decides.
         Raises UsageError for a reply that is not signed with it, is older than five minutes, or cannot be
-        carried out.
+        carried out; it is on record that it came.
         """
-        from gerbang.adapters.approvals.signing import verify_reply
+        from gerbang.adapters.approvals.signing import SIGNING, claimed, verify_reply
 
         _ = self.gate
-        value = self.secrets.get(secret)
+        own = getattr(self._approver, "signing_key", None)
+        value = own() if secret is None and own is not None else self.secrets.get(secret or SIGNING)
         if not value:
-            raise UsageError(f"The secret {secret!r} that replies are signed with is not there.")
-        said = verify_reply(body, signature, value, now=self.clock.now())
+            raise UsageError(f"The secret {secret or SIGNING!r} that replies are signed with is not there.")
+        try:
+            said = verify_reply(body, signature, value, now=self.clock.now())
+        except UsageError:
+            await self._people.not_taken(claimed(body))
+            raise
         by = Principal(said.user, said.tenant, roles=said.roles)
         if said.verdict == "refuse":
             return await self._people.refuse(said.approval_id, by, said.reason)

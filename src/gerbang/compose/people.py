@@ -4,7 +4,7 @@ It works on the store alone. Where the tools are at hand an edit is checked at o
 approval is used.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from gerbang.approval.machine import ApprovalEvent, ApprovalState
 from gerbang.approval.seal import is_genuine, sealed, shown_mark
@@ -21,6 +21,9 @@ from gerbang.values import CallError, Principal
 from gerbang.values.principal import is_name
 from gerbang.values.record import ApprovalRow, Batch
 from gerbang.values.text import clean_text
+
+UNSIGNED: Final = Principal("unsigned", "unsigned")
+"""Who stands in the record of a reply that nobody is known to have signed."""
 
 
 class Objected(UsageError):
@@ -73,6 +76,11 @@ class People:
         held, key = await self._store.call(ballot.row.key), await self._store.secret_key()
         batch = withdrawal(ballot.row, held, key, self._clock.now(), reason or f"withdrawn by {by.user}", by)
         return await self._commit(ballot.row, batch)
+
+    async def not_taken(self, approval_id: str) -> None:
+        """Record a reply that nobody is known to have signed. `approval_id` is what it claims to be about."""
+        now = self._clock.now()
+        await self._record(attempt_event(approval_id, UNSIGNED, "reply", "REPLY_NOT_SIGNED", now))
 
     def _edited(self, ballot: Ballot, arguments: dict[str, Any]) -> Edited:
         row = ballot.row

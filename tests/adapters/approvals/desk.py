@@ -15,10 +15,13 @@ SECRET = "not-a-real-secret"
 
 
 class Keys:
-    """Secrets of a test."""
+    """Secrets of a test: the usual one, unless others are given."""
+
+    def __init__(self, values: dict[str, str] | None = None) -> None:
+        self._values = {"webhook_secret": SECRET} if values is None else values
 
     def get(self, name: str) -> str | None:
-        return SECRET if name == "webhook_secret" else None
+        return self._values.get(name)
 
 
 class Desk:

@@ -7,6 +7,7 @@ import pytest
 
 import gerbang as g
 from gerbang.adapters.approvals.signing import sign, verify_reply
+from gerbang.adapters.approvals.webhook import Webhook
 from tests.adapters.approvals.desk import SECRET, Keys, desk, hook, until
 from tests.runtime.street import Effects, bodies, run, toolbox
 
@@ -189,6 +190,29 @@ def test_replies_that_a_gateway_does_not_take(url: str) -> None:
                 await gate.reply(BODY, sign(BODY, SECRET, time.time()))
             with pytest.raises(g.UsageError, match="secret"):
                 await gate.reply(BODY, sign(BODY, SECRET, time.time()), secret="other")
+            tried = [json.loads(event.body) for event in await gate.store.events("approvals")]
+            named = json.loads(BODY)["approval_id"]
+            assert [(one["approval_id"], one["approver"], one["error_code"]) for one in tried] == [
+                (named, "unsigned", "REPLY_NOT_SIGNED"),
+                (named, "bo", "APPROVAL_UNKNOWN"),
+            ]
+
+    run(work())
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["its own secrets", "the gateway's"])
+def test_a_reply_is_signed_with_the_secret_of_the_webhook(url: str, own: bool) -> None:
+    """Whatever it is called, and wherever it is kept: what signs the question signs the answer."""
+
+    async def work() -> None:
+        keys = {"HOOK_KEY": SECRET, "webhook_secret": "another one"}
+        channel = Webhook("http://127.0.0.1:9/", secret="HOOK_KEY", secrets=Keys(keys) if own else None)
+        secrets = Keys() if own else Keys(keys)
+        async with g.Gateway(tools=toolbox(Effects()), store=url, approver=channel, secrets=secrets) as gate:
+            waiting = await gate.call("mail.send.v1", {"to": "ana", "text": "hi"}, run_id="r")
+            said = {"approval_id": waiting.approval_id, "verdict": "approve", "user": "bo"}
+            body = json.dumps(said).encode()
+            assert (await gate.reply(body, sign(body, SECRET, time.time()))).state == "granted"
 
     run(work())
 

@@ -12,6 +12,8 @@ from gerbang.errors import UsageError
 
 HEADER: Final = "Gerbang-Signature"
 """The header that carries a signature: `t=SECONDS,v1=HEX`, several `v1` while a secret is being changed."""
+SIGNING: Final = "webhook_secret"
+"""Name of the secret, unless another is given."""
 TOLERANCE_S: Final = 300.0
 _MOST_BYTES: Final = 1_048_576
 _VERDICTS: Final = ("approve", "refuse")
@@ -53,6 +55,16 @@ def verify_reply(
     if not any([hmac.compare_digest(wanted, mark) for mark in marks]):  # noqa: C419 - all are compared
         raise UsageError("The reply's signature is wrong. Sign the exact bytes with the shared secret.")
     return _reply(body)
+
+
+def claimed(body: bytes) -> str:
+    """Return the id that a reply names, for the record of one that is not taken; it is not to be believed."""
+    try:
+        said: Any = json.loads(body) if len(body) <= _MOST_BYTES else None
+    except (ValueError, RecursionError):
+        return ""
+    named = said.get("approval_id") if isinstance(said, dict) else None
+    return named if isinstance(named, str) else ""
 
 
 def _reply(body: bytes) -> Reply:

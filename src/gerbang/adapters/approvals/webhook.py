@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, to_builtins
 
-from gerbang.adapters.approvals.signing import HEADER, sign
+from gerbang.adapters.approvals.signing import HEADER, SIGNING, sign
 from gerbang.errors import ConfigError, UsageError
 from gerbang.ports import ApprovalAnswer, ApprovalRequest, Secrets
 from gerbang.values import LOCAL
@@ -16,8 +16,6 @@ from gerbang.values.event import NewEvent
 from gerbang.values.record import Message
 from gerbang.values.secret import is_secret_name
 
-SIGNING: Final = "webhook_secret"
-"""The name of the secret that signs, when no other is given."""
 ID_HEADER: Final = "Gerbang-Message"
 """The header that carries a message's id: the same, however often the message is sent."""
 _KEPT: Final = 1_000
@@ -86,7 +84,7 @@ class Webhook:
         """
         if not self._used:
             raise ConfigError("A webhook sends by the outbox of a gateway: give it as the approver itself.")
-        self._key()  # a missing secret is told at once
+        self.signing_key()  # a missing secret is told at once
         return ApprovalAnswer("wait", LOCAL)
 
     def asking(self, message_id: str, request: ApprovalRequest) -> tuple[str, bytes]:
@@ -122,7 +120,7 @@ class Webhook:
             headers = {
                 "Content-Type": "application/json",
                 ID_HEADER: message.message_id,
-                HEADER: sign(message.body, self._key(), time.time()),
+                HEADER: sign(message.body, self.signing_key(), time.time()),
             }
             timeout = aiohttp.ClientTimeout(total=self.timeout_s)
             async with (
@@ -136,7 +134,8 @@ class Webhook:
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as fault:
             return 0, type(fault).__name__
 
-    def _key(self) -> str:
+    def signing_key(self) -> str:
+        """Return the secret's value: it signs what is sent, and the answers too. Raises ConfigError."""
         secret = None if self._secrets is None else self._secrets.get(self._secret)
         if not secret:
             raise ConfigError(f"The webhook signs with the secret {self._secret!r}, which is not there.")
