@@ -2,10 +2,12 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gerbang as g
+from gerbang.testing import memory_store
 from gerbang.values.record import RUN_SWITCH
 from tests.compose.test_cancel import SCRIPT, TURNS, SlowModel, check, person
 from tests.runtime.street import ALLOW_ALL, Effects, bodies, others, run, toolbox
@@ -14,15 +16,16 @@ BOSS = g.Principal("boss")
 
 
 @pytest.mark.parametrize("turns", TURNS)
-@pytest.mark.parametrize("where", ["memory", "here", "elsewhere"])
+@pytest.mark.parametrize("where", ["memory", "beside", "here", "elsewhere"])
 def test_a_run_that_is_asked_to_end_at_any_point(turns: int, where: str, tmp_path: Path) -> None:
     effects = Effects()
-    url = "memory:" if where == "memory" else f"sqlite:{tmp_path / 's.db'}"
+    in_memory = where in ("memory", "beside")
+    url: Any = memory_store() if in_memory else f"sqlite:{tmp_path / 's.db'}"
 
     async def work() -> None:
         driver = g.Gateway(tools=toolbox(effects), store=url, policy=ALLOW_ALL, approver=person)
         async with driver:
-            asker = g.Gateway(store=url) if where == "elsewhere" else driver
+            asker = g.Gateway(store=url) if where in ("beside", "elsewhere") else driver
             async with asker if asker is not driver else asyncio.Lock():
                 driving = asyncio.create_task(g.Agent(SlowModel(SCRIPT), driver).run("x", run_id="r"))
                 for _ in range(turns):

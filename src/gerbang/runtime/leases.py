@@ -9,6 +9,7 @@ import contextlib
 import secrets
 from functools import partial
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from gerbang.errors import StoreError, UsageError
 from gerbang.ports import Clock, Store
@@ -21,6 +22,8 @@ TTL_S: Final = 30.0
 """How long a lease lasts without being renewed, in seconds."""
 _MARGIN_S: Final = 5.0
 _BEAT_S: Final = 5.0
+_DRIVEN: Final[WeakKeyDictionary[Store, set[str]]] = WeakKeyDictionary()
+"""The runs that are driven of a store that no other process can open, whose leases nobody keeps."""
 
 
 class Leases:
@@ -36,7 +39,8 @@ class Leases:
         self._margin_s = min(_MARGIN_S, ttl_s / 4)
         self._process = secrets.token_hex(8)
         self._held: dict[str, tuple[Lease, RunSession]] = {}
-        self._driven: set[str] = set()  # runs that this process drives: two tasks are two drivers as well
+        # runs that this process drives: two tasks are two drivers as well, and so are two gateways
+        self._driven = _DRIVEN.setdefault(store, set()) if store.immediate else set[str]()
         self._alarm: asyncio.TimerHandle | None = None
         self._renewing: asyncio.Task[None] | None = None
         self.stopping = Stopping(store)

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from typing import Final
+from weakref import WeakKeyDictionary, WeakSet
 
 from gerbang.errors import StoreError
 from gerbang.ports import Store
@@ -20,11 +21,17 @@ _LOOK_S: Final = 0.5
 _NOBODY: Final = (None, None, 0)
 
 
+_ALL: Final[WeakKeyDictionary[Store, "WeakSet[Stopping]"]] = WeakKeyDictionary()
+"""Those of one store that no other process can open: of its runs some may be driven by other gateways."""
+
+
 class Stopping:
-    """Tells the drivers of one gateway that their run is to end."""
+    """Tells the drivers of one gateway that their run is to end; of a store in memory, those of all."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._all = _ALL.setdefault(store, WeakSet()) if store.immediate else WeakSet["Stopping"]()
+        self._all.add(self)
         self._driven: dict[str, tuple[RunSession, Callable[[], None], int]] = {}
         self._deadlines = Deadlines()
         self._alarm: asyncio.TimerHandle | None = None
@@ -47,15 +54,16 @@ class Stopping:
 
     def drives(self, run_id: str, tenant: str) -> bool:
         """Tell whether the run is driven here, for that tenant."""
-        session, _, _ = self._driven.get(run_id, _NOBODY)
-        return session is not None and session.principal.tenant == tenant
+        found = (one._driven[run_id][0] for one in self._all if run_id in one._driven)
+        return any(session.principal.tenant == tenant for session in found)
 
     def stop(self, run_id: str) -> None:
         """End a run that is driven here."""
-        session, stop, _ = self._driven.get(run_id, _NOBODY)
-        if session is not None and stop is not None and not session.stopping:
-            session.ask_to_end()
-            stop()
+        for one in list(self._all):
+            session, stop, _ = one._driven.get(run_id, _NOBODY)
+            if session is not None and stop is not None and not session.stopping:
+                session.ask_to_end()
+                stop()
 
     def _beat(self) -> None:
         self._alarm = None
