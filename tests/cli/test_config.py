@@ -47,7 +47,7 @@ def test_every_value_and_its_origin(tmp_path: Path) -> None:
         ({}, {"tools_enabled": False, "max_steps": 5, "result_max_chars": 8000, "policy": "strict"}),
         ({"LLM_TOOLS_FILE": "t.json"}, {"tools_enabled": True}),
         ({"LLM_TOOLS_FILE": "t.json", "LLM_TOOLS_ENABLED": "false"}, {"tools_enabled": False}),
-        ({"GERBANG_PROFILE": "voice"}, {"max_steps": 4, "result_max_chars": 2000, "policy": "voice"}),
+        ({"GERBANG_PROFILE": "voice"}, {"max_steps": 4, "max_repeats": None, "policy": "voice"}),
         ({"GERBANG_PROFILE": "voice", "LLM_TOOL_MAX_ITERATIONS": "9"}, {"max_steps": 9}),
         ({"GERBANG_LANG": "id"}, {"workspace": "./ruang-kerja"}),
         ({"GERBANG_MODEL": "openai:m@http://127.0.0.1:1/v1"}, {"api_key_secret": "OPENAI_API_KEY"}),

@@ -155,9 +155,7 @@ async def talk(
 
 
 def test_every_request_carries_the_tools_but_the_one_after_the_last_round(tmp_path: Path) -> None:
-    result, requests, _, _ = run(
-        talk(tmp_path, call(), call(), call(), call(), text("Enough."), max_repeats=9)
-    )
+    result, requests, _, _ = run(talk(tmp_path, call(), call(), call(), call(), text("Enough.")))
     assert (result.answer, result.steps, len(result.calls)) == ("Enough.", 5, 4)
     for request in requests[:4]:
         assert request["tool_choice"] == "auto"
@@ -167,6 +165,35 @@ def test_every_request_carries_the_tools_but_the_one_after_the_last_round(tmp_pa
         assert request["tools"][0]["function"]["parameters"]["type"] == "object"
     assert "tools" not in requests[4]
     assert "tool_choice" not in requests[4]
+
+
+LAST: list[tuple[str, list[Any], str]] = [
+    ("a call", call(), "The step limit of this run is reached."),
+    (
+        "a call as text",
+        text("<tool_call><function=page><parameter=id>fine</parameter></function></tool_call>"),
+        "The step limit of this run is reached.",
+    ),
+    ("words and a call", [head(), chunk({"content": "So far: fine."}), *call()[1:]], "So far: fine."),
+]
+
+
+@pytest.mark.parametrize(("last", "answer"), [pytest.param(*row[1:], id=row[0]) for row in LAST])
+def test_a_call_in_the_answer_without_tools_is_not_made_and_not_announced(
+    tmp_path: Path, last: list[Any], answer: str
+) -> None:
+    result, requests, _, events = run(talk(tmp_path, *[call()] * 4, last))
+    assert (result.status, result.answer, len(requests)) == ("max_steps", answer, 5)
+    assert [item.status for item in result.calls] == ["ok"] * 4 + ["error"]
+    assert len([event for event in events if type(event) is g.ToolCalled]) == 4
+
+
+def test_the_same_call_may_come_as_often_as_there_are_rounds(tmp_path: Path) -> None:
+    rounds = [call()] * 7
+    result, _, _, _ = run(talk(tmp_path, *rounds, text("Enough."), max_steps=7))
+    assert [item.value for item in result.calls] == ["fine"] * 7
+    result, _, _, _ = run(talk(tmp_path, *rounds, text("Enough."), max_steps=7, max_repeats=2))
+    assert [item.error.error_code for item in result.calls if item.error] == ["REPEATED_CALL"] * 5
 
 
 def test_calls_go_back_as_an_assistant_message_and_one_tool_message_each(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.table import rows
 from gerbang.config import KEYS, Loaded, Origin, Settings, load_with_origins
-from gerbang.limits import MAX_CALLS, MAX_PARALLEL, MAX_REPEATS, RUN_DEADLINE_S
+from gerbang.limits import MAX_CALLS, MAX_PARALLEL, RUN_DEADLINE_S
 from gerbang.loop.profile import PROFILES
 from gerbang.packs.basics.texts import LANGUAGES
 from gerbang.runtime.approvals import LASTS_S
@@ -69,7 +69,7 @@ def _filled(loaded: Loaded) -> Loaded:
     """Return the settings with what holds where one was left out, and of which profile it is."""
     settings, origins = loaded.settings, dict(loaded.origins)
     left_out = {name: value for name, value in _defaults(settings).items() if getattr(settings, name) is None}
-    of_profile = {"max_steps", "result_max_chars", "policy"} & left_out.keys()
+    of_profile = {"max_steps", "max_repeats", "result_max_chars", "policy"} & left_out.keys()
     origins |= {name: Origin("default", f"of the profile {settings.profile}") for name in of_profile}
     return Loaded(replace(settings, **left_out), origins)
 
@@ -83,7 +83,6 @@ def _defaults(settings: Settings) -> dict[str, Any]:
         "approval_s": int(LASTS_S),
         "api_key_secret": "OPENAI_API_KEY" if settings.model.startswith("openai:") else None,
         "max_calls": MAX_CALLS,
-        "max_repeats": MAX_REPEATS,
         "max_parallel": MAX_PARALLEL,
         "deadline_s": RUN_DEADLINE_S,
         "tools_enabled": settings.active_tools_file() is not None,
@@ -92,6 +91,7 @@ def _defaults(settings: Settings) -> dict[str, Any]:
     if profile is not None:
         limits = settings.limits()
         found["max_steps"] = limits.get("max_steps", profile.max_steps)
+        found["max_repeats"] = profile.max_repeats
         found["result_max_chars"] = limits.get("result_max_chars", profile.result_max_chars)
     return found
 

@@ -35,7 +35,6 @@ from gerbang.limits import (
     CONTEXT_TOKENS,
     MAX_CALLS,
     MAX_PARALLEL,
-    MAX_REPEATS,
     MODEL_TIMEOUT_S,
     RUN_DEADLINE_S,
 )
@@ -86,7 +85,7 @@ class Agent:
         stream: bool = True,
         max_steps: int | None = None,
         max_calls: int = MAX_CALLS,
-        max_repeats: int = MAX_REPEATS,
+        max_repeats: int | None = None,
         deadline_s: float | None = RUN_DEADLINE_S,
         max_parallel: int = MAX_PARALLEL,
         result_max_chars: int | None = None,
@@ -118,8 +117,8 @@ class Agent:
         self._prompts: WeakKeyDictionary[Catalogue, str] = WeakKeyDictionary()
         self._client_tools = ClientTools()
         self._likes: dict[str, Agent] = {}
-        positive(max_calls=max_calls, max_repeats=max_repeats, max_parallel=max_parallel)
-        whole(context_tokens=context_tokens, max_tokens=max_tokens)
+        positive(max_calls=max_calls, max_parallel=max_parallel)
+        whole(context_tokens=context_tokens, max_tokens=max_tokens, max_repeats=max_repeats)
         cost(max_cost)
         seconds(model_timeout_s=model_timeout_s)
         if deadline_s is not None:
@@ -315,7 +314,7 @@ class Agent:
         deadline = None if self._deadline_s is None else gateway.clock.monotonic() + self._deadline_s
         budget = Budget(
             max_calls=self._max_calls,
-            max_repeats=self._max_repeats,
+            max_repeats=self._max_repeats or self.profile.max_repeats,
             deadline=deadline,
             max_cost=self._max_cost,
             max_tokens=self._max_tokens,

@@ -5,7 +5,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from gerbang.errors import UsageError
-from gerbang.limits import MAX_STEPS, RESULT_MAX_CHARS
+from gerbang.limits import MAX_REPEATS, MAX_STEPS, RESULT_MAX_CHARS
 from gerbang.loop.texts import TEXTS, Texts
 
 Protocol = Literal["native", "text"]
@@ -20,6 +20,7 @@ class Profile(Struct, frozen=True, gc=False):
     prompt and reads calls from text in `dialect` (which also reads text calls of a native model; `auto`
     goes by what the text shows). `max_steps` counts what `count` says. `framing` is how a result is put
     to the model, `renderer` how an error is. `result_max_chars` bounds one result, in characters.
+    `max_repeats` is how often one call may be proposed in a run; None: as often as there are rounds for it.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Profile(Struct, frozen=True, gc=False):
     renderer: Renderer
     result_max_chars: int
     temperature: float | None = None
+    max_repeats: int | None = MAX_REPEATS
 
     def texts(self, lang: str) -> Texts:
         """Return the profile's texts. Raises UsageError for a language it does not have."""
@@ -45,7 +47,7 @@ PROFILES: Final[dict[str, Profile]] = {
     for profile in (
         Profile("terminal", "text", "tool_use", 12, "answers", "envelope", "exact", 2000),
         Profile("gateway", "native", "auto", MAX_STEPS, "answers", "framed", "structured", RESULT_MAX_CHARS),
-        Profile("voice", "native", "auto", 4, "rounds", "plain", "exact", 2000),
+        Profile("voice", "native", "auto", 4, "rounds", "plain", "exact", 2000, max_repeats=None),
         Profile("minimal", "text", "router", 6, "answers", "plain", "exact", RESULT_MAX_CHARS),
         Profile("local", "native", "auto", 5, "answers", "plain", "exact", 8000, 0.1),
     )

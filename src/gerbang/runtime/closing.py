@@ -29,16 +29,20 @@ def closing_text(
     brought: Sequence[str] = (),
     broken_off: str = "",
     no_room: bool = False,
+    closes: bool = False,
 ) -> str:
     """Return what the user gets at the end. `content` is the text of the last answer, `last` the results of
     the last calls, `results` those of all, `brought` what a client's own tools gave, `broken_off` what had
     arrived of an answer that broke off. `no_room`: the conversation does not fit into the context.
+    `closes`: the last answer was asked for without tools, to end the run.
     """
     if state == RunState.CLIENT_CALLS:
         return content
     if state == RunState.COMPLETED:
         return content or ("" if writes_prose else _composed(results) or "\n".join(brought)) or texts.empty
     if state == RunState.MAX_STEPS:
+        if closes and content.strip():
+            return content
         names = ", ".join(dict.fromkeys(result.tool for result in last)) or "nothing"
         return texts.limit.format(names=names)
     if state == RunState.DENIED and killed(last):

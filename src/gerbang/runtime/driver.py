@@ -231,7 +231,7 @@ class RunDriver:
         self._take(answer, state.answers + 1)
         if len(self._proposals) > 1:  # a single call takes the answer along in its own commit
             await self._record.write(session.batch())
-        if session.watched:
+        if session.watched and command.tools:  # others are answered, and never made
             self._show_calls()
         silent = not (answer.calls or self._ran or answer.content.strip())
         return Answered(len(answer.calls), denied=silent and refused_for_good(self._last))
@@ -344,6 +344,7 @@ class RunDriver:
             brought=self._brought,
             broken_off=self._broken_off,
             no_room=self._detail == TOO_LONG,
+            closes=state.count == "rounds",
         )
         try:
             written = await self._record.finish(run_state, text, state.answers, len(self._results), batch)
