@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gerbang.values.record import EventRow
+from gerbang.values.record import CallState, EventRow
 
 NAMES: Final[dict[str, Any]] = {
     "run_id": "",
@@ -35,6 +35,9 @@ NAMES: Final[dict[str, Any]] = {
 ENDS: Final = frozenset({"call.finished", "call.refused", "call.replayed", "call.resolved", "call.previewed"})
 """Kinds of event that say how a call ended. `call.resolved` says it of one whose end was not known."""
 _APPROVAL: Final = "approval."
+_RESOLVED: Final = "call.resolved"
+_SENT: Final = frozenset({"call.finished", "call.lost"})
+_ONCE: Final = {"cost_units": 0.0, "latency_ms": 0.0}
 _NOTHING: Final = "approval.attempted"
 """Somebody wanted to decide and could not: it says nothing of the call."""
 _OF_APPROVAL: Final = frozenset({"state", "started_at", "finished_at", "error_code", "approver"})
@@ -46,11 +49,13 @@ _KEPT: Final = 4_096
 class Calls:
     """Takes the events of one run in order, and gives a call's record when its end is told.
 
-    Of calls that have no end yet the newest 4,096 are remembered. `left()` gives them.
+    Of calls that have no end yet the newest 4,096 are remembered, and as many of those whose fate nobody
+    knows. `left()` gives the former. What resolves a call is told with all that was known of it.
     """
 
     def __init__(self) -> None:
         self._open: dict[str, dict[str, Any]] = {}
+        self._unsure: dict[str, dict[str, Any]] = {}
 
     def take(self, event: EventRow) -> dict[str, Any] | None:
         """Take in an event; return the record of the call that it ends. Raises msgspec.MsgspecError."""
@@ -61,9 +66,9 @@ class Calls:
         name = str(body.get("call_id", ""))
         record = self._open.get(name)
         if record is None:
-            record = self._open[name] = dict(NAMES)
-            if len(self._open) > _KEPT:
-                del self._open[next(iter(self._open))]
+            record = _keep(self._open, name, dict(NAMES))
+        if event.kind == _RESOLVED:  # how it ended is told anew, and its cost stands where it was sent
+            record.update(self._unsure.pop(name, record) | {"error_code": "", "effect": "", **_ONCE})
         record["seq"], record["kind"] = event.seq, event.kind
         if asks:
             record["approval_state"] = body.get("state", "")
@@ -73,11 +78,20 @@ class Calls:
                 record["approver"], record["approved_at"] = body["approver"], body.get("finished_at", 0.0)
             body = {key: value for key, value in body.items() if key not in _OF_APPROVAL}
         record.update({key: value for key, value in body.items() if value or key not in record})
+        if event.kind in _SENT and record.get("state") == CallState.UNCERTAIN:
+            _keep(self._unsure, name, dict(record))  # what became of it may be told later
         return self._open.pop(name) if event.kind in ENDS else None
 
     def left(self) -> Iterator[dict[str, Any]]:
         """Yield the records of calls whose end is not told."""
         yield from self._open.values()
+
+
+def _keep(records: dict[str, dict[str, Any]], name: str, record: dict[str, Any]) -> dict[str, Any]:
+    records[name] = record
+    if len(records) > _KEPT:
+        del records[next(iter(records))]
+    return record
 
 
 def calls_of(events: Iterable[EventRow]) -> Iterator[dict[str, Any]]:

@@ -48,6 +48,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "runs resume": ("gerbang runs resume run_6b5d",),
     "runs recover": ("gerbang runs recover",),
     "runs cancel": ("gerbang runs cancel run_6b5d --reason 'wrong customer'",),
+    "runs uncertain": ("gerbang runs uncertain", "gerbang runs uncertain --json"),
+    "runs resolve": (
+        "gerbang runs resolve run_6b5d --happened --as bo --reason 'it is in the ledger of the bank'",
+        "gerbang runs resolve run_6b5d call_842edd747102 --not-happened --as bo",
+    ),
     "runs cost": ("gerbang runs cost --by tool --since 7d",),
     "audit verify": (
         "gerbang audit verify",

@@ -9,7 +9,7 @@ import typer
 from msgspec import to_builtins
 
 from gerbang.adapters.stores import shown_address
-from gerbang.cli import options, run_cancelling, run_resuming, runs_cost, street
+from gerbang.cli import options, run_cancelling, run_doubts, run_resuming, runs_cost, street
 from gerbang.cli.exits import Exit
 from gerbang.cli.meant import run_id_of
 from gerbang.cli.recorded_store import with_store
@@ -32,13 +32,15 @@ _FIRST_EVENTS: Final = 3
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     group = typer.Typer(
-        help="List runs, show their timelines, go on with them, end them.", no_args_is_help=True
+        help="List runs, show their timelines, go on with them, end them, settle doubt.",
+        no_args_is_help=True,
     )
     group.command("list")(list_)
     group.command("show")(show)
     group.command("resume")(run_resuming.resume)
     group.command("recover")(run_resuming.recover)
     group.command("cancel")(run_cancelling.cancel)
+    run_doubts.add(group)
     runs_cost.add(group)
     app.add_typer(group, name="runs")
 

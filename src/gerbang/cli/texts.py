@@ -231,6 +231,14 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Tidak ada run {run}. Lihat: gerbang runs list",
     ),
     "run_cancelled": ("Run {run} is cancelled.", "Run {run} dibatalkan."),
+    "no_doubts": (
+        "There is no call of which nobody knows what became of it.",
+        "Tidak ada panggilan yang nasibnya tidak diketahui.",
+    ),
+    "doubt_unsaid": (
+        "Say what you have found out: --happened or --not-happened. Nothing was changed.",
+        "Sebutkan apa yang Anda ketahui: --happened atau --not-happened. Tidak ada yang diubah.",
+    ),
     "cancel_asked": (
         "Run {run} has not ended yet. The request stands: whoever drives it ends it before its next call.",
         "Run {run} belum berakhir. Permintaan tetap berlaku: yang menjalankannya mengakhirinya sebelum "

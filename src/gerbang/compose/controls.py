@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 from gerbang.compose.cancelling import Cancelling
+from gerbang.compose.doubts import Doubt, Doubts
 from gerbang.compose.erasure import Pruned, erase_run, prune
 from gerbang.compose.hearing import Hearing
 from gerbang.compose.people import People
@@ -19,7 +20,7 @@ from gerbang.runtime.gate import Gate
 from gerbang.runtime.leases import Leases
 from gerbang.runtime.switches import Switches, is_switch
 from gerbang.values import LOCAL, Principal
-from gerbang.values.record import ApprovalRow, Kill, RunRow
+from gerbang.values.record import ApprovalRow, CallRow, Kill, RunRow
 
 _LOG = logging.getLogger("gerbang.gateway")
 
@@ -149,6 +150,26 @@ class Controls(Hearing):
         """
         cancelling = Cancelling(self.store, self.clock, self.leases, self._recovery(known))
         return await cancelling.cancel(run_id, by, str(reason)[:500], wait_s)
+
+    async def uncertain(self, *, tenant: str | None = None, limit: int = 100) -> list[Doubt]:
+        """Return the calls of which nobody knows what became of them, oldest first, with the facts.
+
+        Those that have a probe are made out by `recover`. Raises StoreError.
+        """
+        return await Doubts(self.store, self.clock, self.gate, self._recovery()).all(tenant, limit)
+
+    async def resolve(
+        self, run_id: str, call_id: str | None = None, *, happened: bool, by: Principal, reason: str = ""
+    ) -> CallRow:
+        """Say what became of a call that is UNCERTAIN, having found out. It is on record who said it and why.
+
+        `happened`: the call counts as done, and gets this as its result when it is made again. Otherwise its
+        key is free again. `call_id` may be left out when only one call of the run is in doubt.
+        Raises UsageError when there is no such call in doubt, in the run of another tenant, by an agent, and
+        for "not happened" while the call may still be at work; and StoreError.
+        """
+        doubts = Doubts(self.store, self.clock, self.gate, self._recovery())
+        return await doubts.resolve(run_id, call_id, happened, by, str(reason))
 
     def _recovery(self, known: Known | None = None) -> Recovery:
         return Recovery(self.gate, self.store, self.clock, self.leases, self._toolbox, self._undriven, known)

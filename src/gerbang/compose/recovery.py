@@ -11,6 +11,7 @@ from gerbang.approval.machine import ApprovalState
 from gerbang.compose.rights import Known, sent_as, still_theirs
 from gerbang.compose.toolbox import Toolbox
 from gerbang.compose.undriven import PATIENCE_S, Undriven
+from gerbang.contract.catalogue import Entry
 from gerbang.ledger.machine import LedgerEvent, advance
 from gerbang.limits import TOOL_TIMEOUT_S
 from gerbang.loop.budget import Budget
@@ -140,6 +141,10 @@ class Recovery:
             return None
         finally:
             await self._leases.let_go(session)
+
+    def entry(self, tool: str) -> Entry | None:
+        """Return the tool as it is here; None for one that is not."""
+        return self._toolbox.catalogue.recorded(tool)
 
     def session(self, run: RunRow) -> RunSession:
         """Return what a run is ended under: for its user, with no rights."""

@@ -146,6 +146,30 @@ class PolicySwapped(Struct, frozen=True, gc=False):
     at: float
 
 
+class SettledByPerson(Struct, frozen=True, gc=False):
+    """A person said what became of a call that nobody knew the fate of."""
+
+    run_id: str
+    step_id: str
+    agent_id: str | None
+    tool_name: str
+    call_id: str
+    attempt: int
+    state: str
+    status: str
+    error_code: str
+    effect: str
+    reasons: tuple[str, ...]
+    by: str
+    by_tenant: str
+    by_roles: tuple[str, ...]
+    reason: str
+    finished_at: float
+    output_hash: str
+    output_bytes: int
+    salt_id: str
+
+
 class RunErased(Struct, frozen=True, gc=False):
     """The payloads of a run were erased."""
 
