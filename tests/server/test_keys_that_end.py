@@ -2,14 +2,16 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 from gerbang.server.keys import KeyFile
 from tests.server.model import HOLD
-from tests.server.running import client, key, scripted
+from tests.server.running import Client, client, key, scripted
 from tests.server.test_websocket import say, socket, until_end
 
 SCRIPT: dict[str, Any] = {
@@ -76,6 +78,55 @@ def test_a_revoked_key_hears_no_more_of_a_run(tmp_path: Path) -> None:
                 assert b"event: end" not in rest
 
     asyncio.run(main())
+
+
+ACTING: dict[str, Any] = {
+    "act": [[("slow.wait.v1", {"seconds": 20})], [("notes.add.v1", {"text": "x"})], "Done."],
+    "think": [[("weather.get_current.v1", {"city": "Paris"})], ["One ", HOLD, "two."]],
+}
+
+
+@pytest.mark.parametrize("prompt", list(ACTING))
+@pytest.mark.parametrize("way", ["runs", "socket", "openai"])
+@pytest.mark.parametrize("store", ["memory:", "sqlite:s.db"])
+def test_a_run_ends_with_its_key(tmp_path: Path, prompt: str, way: str, store: str) -> None:
+    async def main() -> None:
+        token, watcher = key(tmp_path, "runs"), key(tmp_path, "runs", "audit", user="bob")
+        async with (
+            scripted(ACTING, "--store", store, folder=tmp_path) as (server, model),
+            client(server, token) as http,
+            client(server, watcher) as bob,
+            socket(server, headers=bearer(token)) as ws,
+        ):
+            asking: Any = None
+            if way == "runs":
+                await http.post("/v1/runs", {"prompt": prompt})
+            elif way == "socket":
+                await say(ws, prompt)
+            else:
+                body = {"model": "gerbang", "messages": [{"role": "user", "content": prompt}]}
+                asking = asyncio.create_task(http.post("/v1/chat/completions", body))
+            (run,) = await until(bob, lambda runs: bool(runs) and runs[0]["events"] >= 3)
+            revoke(tmp_path, "ana")
+            (run,) = await until(bob, lambda runs: runs[0]["state"] != "running")
+            assert run["state"] == "cancelled"
+            _, audit = await bob.get(f"/v1/audit/{run['run_id']}")
+            kinds = [event["kind"] for event in audit["events"]]
+            assert (kinds.count("run.finished"), kinds[-1]) == (1, "run.finished")
+            assert "run.cancel_asked" in kinds
+            assert (await bob.get("/readyz"))[0] == 200
+            assert len(model.requests) == (1 if prompt == "act" else 2)
+            if asking is not None:
+                assert (await asking)[0] == 503
+
+    asyncio.run(main())
+
+
+async def until(http: Client, fits: Callable[[list[Any]], bool]) -> list[Any]:
+    """Look at the runs until they are as they should be."""
+    while not fits(runs := (await http.get("/v1/runs"))[1]["runs"]):
+        await asyncio.sleep(0.02)
+    return list(runs)
 
 
 def test_the_rate_of_the_key_holds_for_messages(tmp_path: Path) -> None:

@@ -27,6 +27,11 @@ class Caller(Struct, frozen=True, gc=False):
     authenticated: bool
     rate_per_s: float | None = None
 
+    @property
+    def key(self) -> str | None:
+        """The id of the key that was shown; None for the person at this machine."""
+        return self.key_id if self.authenticated else None
+
     def may(self, right: str) -> bool:
         """Tell whether the caller has a right."""
         return right in self.rights

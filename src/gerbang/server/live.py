@@ -33,7 +33,7 @@ class Note(Struct, frozen=True, gc=False):
 
 class LiveRun:
     """One run and its log. `conversation` is the client's own name for what the run belongs to; `fault` is
-    what kept the run from going on.
+    what kept the run from going on; `key_id` names the key that it was begun with, None where nobody has one.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class LiveRun:
         self.status = "running"
         self.task: asyncio.Task[None] | None = None
         self.fault: GerbangError | None = None
+        self.key_id: str | None = None
         self._standing = asyncio.Event()
         self._on_record = False
         self.started_at = time.time()

@@ -64,6 +64,7 @@ def _start(exchange: Exchange, asked: Chat, messages: list[Message], events: asy
         client=client,
         profile=profile,
         heard=events.put_nowait,
+        key_id=exchange.caller.key,
         **words,
     )
 

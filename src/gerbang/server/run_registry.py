@@ -49,6 +49,10 @@ class RunRegistry:
         """How many runs are being driven now."""
         return len(self._runs) - len(self._finished)
 
+    def with_keys(self) -> list[LiveRun]:
+        """Return the runs that are being driven and were begun with a key."""
+        return [live for live in self._runs.values() if live.key_id is not None and not live.over]
+
     def find(self, run_id: str, tenant: str) -> LiveRun | None:
         """Return a run that this process drives or drove, if the tenant may know of it."""
         found = self._runs.get(run_id)
@@ -69,10 +73,12 @@ class RunRegistry:
         heard: Callable[[Any], None] | None = None,
         run_id: str | None = None,
         key: str | None = None,
+        key_id: str | None = None,
     ) -> LiveRun:
         """Start a run in the background. Raises Problem when there is no model, or no room for it.
 
         Of all runs under one `key`, in all processes, one begins; `LiveRun.on_record` tells whether this one.
+        `key_id` names the API key that asks: the run ends with it.
 
         With `client` the history ends with what is answered. `heard` gets each event of the run, and what
         the run raises, at the same time as its log does.
@@ -81,6 +87,7 @@ class RunRegistry:
         if profile is not None:
             agent = agent.like(profile)
         live = self._new(run_id or new_run_id(), principal, prompt, conversation)
+        live.key_id = key_id
         toolset.hold()
         events: Any = agent.stream(
             prompt if client is None else None,

@@ -91,6 +91,7 @@ async def create(exchange: Exchange) -> Reply:
         history=history,
         run_id=name,
         key=None if name is None else key_part(name),
+        key_id=exchange.caller.key,
     )
     if name is not None and not await live.on_record():
         return await _begun_elsewhere(exchange, live)

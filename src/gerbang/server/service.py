@@ -10,6 +10,7 @@ from gerbang.compose.agent import Agent
 from gerbang.compose.gateway import Gateway
 from gerbang.errors import ConfigError
 from gerbang.ports import Model, Speaker, Store
+from gerbang.server.ended_keys import EndedKeys
 from gerbang.server.identity import Authenticator, Caller
 from gerbang.server.limiter import Limiter
 from gerbang.server.metrics import Metrics
@@ -66,6 +67,7 @@ class Service:
         self.stopping = asyncio.Event()
         self.followers = 0
         self._recovering = Recovering(self)
+        self._ended_keys = EndedKeys(self)
         self._definitions = tuple(definitions)
         self._owned_store = store
         self._owned_policy = policy
@@ -78,6 +80,7 @@ class Service:
         self.metrics.watch(self)
         self.ready = True
         self._recovering.start()
+        self._ended_keys.start()
 
     def still(self, caller: Caller, right: str) -> Caller | None:
         """Return who a caller that was let in before is now; None when they may no longer do that, and when
@@ -93,6 +96,7 @@ class Service:
         """Take nothing new, let runs end or cancel them, and tell followers that the server stops."""
         self.ready = False
         await self._recovering.aclose()
+        await self._ended_keys.aclose()
         self.runs.draining = True
         self.stopping.set()
         await self.runs.drain(self.settings.drain_s)

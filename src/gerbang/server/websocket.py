@@ -223,6 +223,7 @@ class Connection:
                 intent=message.intent,
                 history=list(conversation.history),
                 conversation=message.conversation,
+                key_id=self._caller.key,
             )
         except Problem as found:
             await self._error(found.error.error_code, found.error.message, message.conversation)
