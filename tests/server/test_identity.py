@@ -261,12 +261,13 @@ def test_a_key_file_that_others_can_read_or_that_is_damaged_is_refused(tmp_path:
         KeyFile(file).revoke("x")
 
 
-def test_an_expired_key_opens_nothing(tmp_path: Path) -> None:
-    token = key(tmp_path, "calls", ttl_s=0.05)
+def test_an_expired_key_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = key(tmp_path, "calls", ttl_s=60)
     keys = KeyFile(tmp_path / "keys.json")
     headers = {b"authorization": f"Bearer {token}".encode()}
     assert asyncio.run(keys.authenticate(headers)) is not None
-    time.sleep(0.06)
+    later = time.time() + 61
+    monkeypatch.setattr(time, "time", lambda: later)
     assert asyncio.run(keys.authenticate(headers)) is None
     assert keys.open_to_all is False
 
