@@ -331,3 +331,53 @@ def test_the_outbox_lists_what_was_not_taken(place: Path) -> None:
     assert approvals(place, "outbox", "--given-up", "--json").json == []
     assert "No message was given up." in approvals(place, "outbox", "--given-up").err
     assert approvals(place, "deny", name).code == 0
+
+
+UNFIT: list[tuple[dict[str, Any], set[tuple[str, str]]]] = [
+    ({"to": "ana"}, {("/text", "MISSING_FIELD")}),
+    ({"to": 7, "text": "x"}, {("/to", "WRONG_TYPE")}),
+    ({}, {("/to", "MISSING_FIELD"), ("/text", "MISSING_FIELD")}),
+    ({"to": "a", "text": "b", "cc": "c"}, {("/cc", "EXTRA_FIELD")}),
+]
+
+
+@pytest.mark.parametrize(("new", "findings"), UNFIT)
+def test_an_editor_is_told_at_once_what_does_not_fit(
+    place: Path, new: dict[str, Any], findings: set[tuple[str, str]]
+) -> None:
+    name, given = ask(place), ("--arguments", json.dumps(new), "--python", "mytools:tools")
+    before = approvals(place, "show", name, "--json").json
+    said = approvals(place, "edit", name, *given)
+    assert (said.code, said.out) == (2, "")
+    assert "Nothing was changed" in said.err
+    for path, code in findings:
+        assert f"{path}: {code}: " in said.err
+    told = approvals(place, "edit", name, *given, "--json")
+    assert (told.code, told.json["changed"], told.json["error"]["error_type"]) == (
+        2,
+        False,
+        "validation_error",
+    )
+    assert {(one["path"], one["code"]) for one in told.json["error"]["invalid_fields"]} == findings
+    assert approvals(place, "show", name, "--json").json == before
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_an_edit_without_the_tool_at_hand_says_when_it_is_checked(place: Path, fits: bool) -> None:
+    name = ask(place)
+    run_id = approvals(place, "show", name, "--json").json["run_id"]
+    new = {"to": "bo", "text": "hello"} if fits else {"to": 7}
+    done = approvals(place, "edit", name, "--arguments", json.dumps(new))
+    assert (done.code, "granted" in done.out) == (0, True)
+    assert "Not checked: the contract of mail.send.v1 is not known here" in done.err
+    assert not approvals(place, "show", name, "--json").json["checked"]
+    ran = gerbang("runs", "resume", run_id, "--python", "mytools:tools", *STORE, cwd=place)
+    assert (ran.code, (place / "outbox.txt").exists()) == ((0, True) if fits else (1, False))
+
+
+def test_an_edit_with_the_tool_at_hand_says_nothing_of_it(place: Path) -> None:
+    name = ask(place)
+    new = json.dumps({"to": "bo", "text": "hello"})
+    done = approvals(place, "edit", name, "--arguments", new, "--python", "mytools:tools")
+    assert (done.code, "Not checked" in done.err) == (0, False)
+    assert approvals(place, "show", name, "--json").json["checked"]

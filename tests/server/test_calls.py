@@ -154,8 +154,13 @@ def test_an_approver_refuses_or_edits(plain: Server) -> None:
         mail = {"to": "ana@example.org", "text": "hello"}
         _, pending = await client.call("mail.send.v1", mail, run_id="edit")
         place = f"/v1/approvals/{pending['approval_id']}"
-        status, problem = await client.post(f"{place}/edit", {"arguments": {"to": 7}})
-        assert (status, problem["error"]["error_code"]) == (422, "CANNOT_DECIDE")
+        status, problem = await client.post(f"{place}/edit", {"arguments": {"to": 7, "more": 1}})
+        assert status == 422
+        assert problem["error"]["error_type"] == "validation_error"
+        found = {(one["path"], one["code"]) for one in problem["error"]["invalid_fields"]}
+        assert found == {("/to", "WRONG_TYPE"), ("/text", "MISSING_FIELD"), ("/more", "EXTRA_FIELD")}
+        _, still = await client.get(place)
+        assert (still["state"], still["arguments"], still["edited_by"]) == ("pending", mail, None)
         status, _ = await client.post(f"{place}/edit", {"arguments": {**mail, "text": "hi"}})
         assert status == 200
         status, done = await client.call("mail.send.v1", mail, run_id="edit")

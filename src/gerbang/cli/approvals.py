@@ -1,15 +1,15 @@
 """`gerbang approvals`: what waits for a person, and deciding it. Works on the store, without the tools."""
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Final
 
 import typer
 
 from gerbang import Gateway
 from gerbang.approval.seal import shown_mark
-from gerbang.cli import options
-from gerbang.cli.approval_view import as_dict, changes_of, lines, state_now, when
+from gerbang.cli import options, street
+from gerbang.cli.approval_view import as_dict, lines, state_now, when
 from gerbang.cli.approvals_outbox import outbox
 from gerbang.cli.editing import edited_text, editor_of
 from gerbang.cli.exits import Exit
@@ -19,10 +19,11 @@ from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.store_gate import at_store, person
 from gerbang.cli.table import rows
-from gerbang.compose.people import Objected
+from gerbang.compose.people import Objected, Unfit
 from gerbang.config import Settings
 from gerbang.errors import UsageError
 from gerbang.runtime.requests import shown_arguments
+from gerbang.values import CallError
 from gerbang.values.record import ApprovalRow
 
 _MAX_LIMIT: Final = 1_000
@@ -206,12 +207,22 @@ def edit(
     role: Role = None,
     reason: Reason = "",
     mark: Mark = None,
+    python: options.Tools = None,
+    tools: options.HttpTools = None,
     store: options.Store = None,
     config: options.Config = None,
     json: options.Json = False,
 ) -> int:
-    """Agree to a request with other arguments. The contract is asked when the call is made."""
+    """Agree to a request with other arguments. They are checked now when the tool is named, else when the
+    call is made.
+    """
     who, given = person(by, tenant, role), None if arguments is None else read_object(arguments)
+    settings = options.settings(config, store=store, tools_file=tools)
+    known = [
+        *street.tools(settings, python or [], look=True),
+        *street.contract_tools(settings),
+        *street.file_tools(settings),
+    ]
 
     async def work(gate: Gateway) -> ApprovalRow:
         row = await _found(gate, approval_id)
@@ -221,7 +232,7 @@ def edit(
         seen = shown_mark(row) if mark is None else mark
         return await gate.approve(row.approval_id, by=who, arguments=new, reason=reason, seen=seen)
 
-    return _decided(options.settings(config, store=store), work, as_json=json)
+    return _decided(settings, work, known, as_json=json)
 
 
 def _of(
@@ -252,21 +263,43 @@ async def _found(gate: Gateway, approval_id: str) -> ApprovalRow:
     return row
 
 
-def _decided(settings: Settings, work: Any, *, as_json: bool) -> Exit:
+def _decided(settings: Settings, work: Any, tools: Sequence[Any] = (), *, as_json: bool) -> Exit:
     """Do the work, print the request after it, and return the exit code: 3 when it still waits."""
     screen = Screen.standard()
     try:
-        row: ApprovalRow = at_store(settings, work)
+        row: ApprovalRow = at_store(settings, work, tools)
     except Objected as error:
         screen.note(one_line(str(error), 600))
         return Exit.FAILED
+    except Unfit as unfit:
+        return _unfit(screen, unfit.error, as_json=as_json)
+    found = as_dict(row)
     if as_json:
-        screen.document(as_dict(row))
+        screen.document(found)
     else:
-        for change in changes_of(row):
+        for change in found.get("changes", ()):
             screen.line(f"Changed: {one_line(change, 400)}")
         screen.line(_said(row))
+    if row.state in ("granted", "pending") and not found.get("checked", True):
+        tool = one_line(row.tool, 100)
+        screen.note(
+            f"Not checked: the contract of {tool} is not known here. The new arguments are checked when the "
+            "run goes on, and the call is refused then if they do not fit. Named with --python or --tools, "
+            "the tool is asked at once."
+        )
     return Exit.WAITING if row.state == "pending" else Exit.DONE
+
+
+def _unfit(screen: Screen, error: CallError, *, as_json: bool) -> Exit:
+    """Say what is wrong with new arguments: all of it, in the words that a call would get."""
+    if as_json:
+        screen.document({"changed": False, "error": error.as_dict()})
+    screen.note(f"The new arguments do not fit the tool: {one_line(error.message, 400)}")
+    for finding in error.invalid_fields:
+        place = one_line(finding.path or "/", 200)
+        screen.note(f"  {place}: {finding.code}: {one_line(finding.message, 400)}")
+    screen.note("Nothing was changed: the request waits as it was.")
+    return Exit.USAGE
 
 
 def _said(row: ApprovalRow) -> str:

@@ -1,8 +1,8 @@
-"""A gateway without tools: what people may do to a store, and nothing can be called through it."""
+"""A gateway that lets nothing through: what people may do to a store."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeVar
 
 from gerbang import Gateway, Principal
 from gerbang.adapters.stores import shown_address
@@ -14,14 +14,16 @@ T = TypeVar("T")
 _LONGEST: Final = 512
 
 
-def at_store(settings: Settings, work: Callable[[Gateway], Awaitable[T]]) -> T:
-    """Do the work on the store of the settings. Raises UsageError when there is none yet."""
+def at_store(settings: Settings, work: Callable[[Gateway], Awaitable[T]], tools: Sequence[Any] = ()) -> T:
+    """Do the work on the store of the settings. `tools` are those whose contracts are to be at hand. Raises
+    UsageError when there is no store yet.
+    """
     if not street.store_exists(settings):
         raise UsageError(f"There is no store at {shown_address(settings.store)} yet. Name it with --store.")
 
     async def opened() -> T:
         address = street.store_url(settings, create=False)
-        async with Gateway(store=address, policy=None, seal=settings.seal) as gate:
+        async with Gateway(tools, store=address, policy=None, seal=settings.seal) as gate:
             return await work(gate)
 
     return asyncio.run(opened())

@@ -30,6 +30,18 @@ class Objected(UsageError):
     """The policy does not let this person approve the call."""
 
 
+class Unfit(UsageError):
+    """The new arguments are none that the tool takes; nothing was changed. `error` has all the findings, as a
+    call with these arguments would get them.
+    """
+
+    def __init__(self, error: CallError) -> None:
+        fields = "; ".join(f"{one.path or 'all of it'}: {one.message}" for one in error.invalid_fields)
+        detail = f" {fields}" if fields and fields not in error.message else ""
+        super().__init__(f"The new arguments cannot run: {error.message}{detail} Nothing was changed.")
+        self.error = error
+
+
 class Changed(UsageError):
     """The request is not what was shown to the person who decides."""
 
@@ -83,18 +95,9 @@ class People:
         await self._record(attempt_event(approval_id, UNSIGNED, "reply", "REPLY_NOT_SIGNED", now))
 
     def _edited(self, ballot: Ballot, arguments: dict[str, Any]) -> Edited:
-        row = ballot.row
         if type(arguments) is not dict:
             raise UsageError("The new arguments are a dict, a JSON object; nothing was changed.")
-        entry = None if self._catalogue is None else self._catalogue.find(row.tool)
-        fault = not_json(arguments)
-        if fault:
-            raise UsageError(f"The new arguments are not JSON {fault}")
-        edited = edit(row, ballot.terms, entry, arguments)
-        if isinstance(edited, CallError):
-            fields = "; ".join(f"{field.path}: {field.message}" for field in edited.invalid_fields)
-            raise UsageError(f"The new arguments cannot run: {edited.message} {fields}".strip())
-        return edited
+        return fitting(ballot, self._catalogue, arguments)
 
     async def _ballot(self, approval_id: str, by: Principal, what: str, seen: str | None = None) -> Ballot:
         """Return a request that waits and that `by` may decide; `seen` is the mark of what they saw."""
@@ -163,3 +166,17 @@ class People:
 
     async def _record(self, event: Any) -> None:
         await write(self._store, Batch(events=[event]))
+
+
+def fitting(ballot: Ballot, catalogue: Catalogue | None, arguments: dict[str, Any]) -> Edited:
+    """Return a request with other arguments. Raises UsageError when they are no JSON, and Unfit when they do
+    not fit the tool's contract; without that at hand they are checked when the approval is used.
+    """
+    fault = not_json(arguments)
+    if fault:
+        raise UsageError(f"The new arguments are not JSON {fault}. Nothing was changed.")
+    entry = None if catalogue is None else catalogue.find(ballot.row.tool)
+    edited = edit(ballot.row, ballot.terms, entry, arguments)
+    if isinstance(edited, CallError):
+        raise Unfit(edited)
+    return edited

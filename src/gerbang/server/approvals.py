@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gerbang.approval.machine import ApprovalState
-from gerbang.compose.people import Changed
+from gerbang.compose.people import Changed, Unfit
 from gerbang.errors import UsageError
 from gerbang.server.operation import (
     SHORT,
@@ -130,6 +130,8 @@ async def _decide(
             row = await gateway.refuse(row.approval_id, by=who, reason=reason, seen=mark)
     except Changed as error:
         raise problem(409, "conflict", "CHANGED", str(error)) from None
+    except Unfit as error:
+        raise Problem(422, error.error) from None
     except UsageError as error:
         fresh = await _own(exchange, exchange.path[0])
         if fresh.state != ApprovalState.PENDING:
@@ -195,6 +197,7 @@ _EXAMPLE: Final[dict[str, Any]] = {
     "edited_by": None,
     "agreed": [],
     "mark": "sha256:6a0f61eb38edbbd48c5a5d9a8d0cd2ce3b0a3a0b8f3c1e5b1ed1ad0b1c6e0c02",
+    "checked": True,
 }
 _COMMON: Final = (400, 401, 403, 404, 429, 500, 503)
 _DECIDING: Final = (*_COMMON, 409, 413, 415, 422)

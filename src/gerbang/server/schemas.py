@@ -101,7 +101,8 @@ class ApprovalView(Struct, frozen=True):
     """A request for a person's decision. `preview` says what the model asked for; secrets are masked.
 
     `arguments` are what would run. `edited_by` has changed them; `agreed` have agreed to them as they are.
-    `mark` names the request as it is shown here: who decides sends it along.
+    `mark` names the request as it is shown here: who decides sends it along. `checked` false: the change is
+    checked when the call is made, for the tool was not known to whoever took it.
     """
 
     approval_id: str
@@ -119,6 +120,7 @@ class ApprovalView(Struct, frozen=True):
     edited_by: str | None
     agreed: list[str]
     mark: str
+    checked: bool
 
 
 class EventView(Struct, frozen=True):
@@ -169,6 +171,7 @@ def approval_view(row: ApprovalRow) -> ApprovalView:
         edited_by=None if editor is None else editor.user,
         agreed=[] if ballot is None else list(ballot.agreed),
         mark=shown_mark(row),
+        checked=editor is None or editor.checked,
     )
 
 

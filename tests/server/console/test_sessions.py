@@ -384,6 +384,15 @@ def test_a_decision_holds_for_what_was_shown_only(plain: Server) -> None:
             form["arguments"] = '{"to": </textarea><script>'
             status, page, _ = await at.post("/console/approval/review", form)
             assert (status, "&lt;/textarea&gt;&lt;script&gt;" in page) == (422, True)
+            form["arguments"] = '{"to": 7}'
+            for place in ("review", "edit"):  # told at once, with all that is wrong
+                status, page, _ = await at.post(f"/console/approval/{place}", form)
+                assert (status, "cannot run" in page, "/to" in page, "/text" in page) == (
+                    422,
+                    True,
+                    True,
+                    True,
+                )
             assert (await http.get(f"/v1/approvals/{second}"))[1]["state"] == "pending"
 
     visiting(plain, work)

@@ -6,8 +6,9 @@ import msgspec
 
 from gerbang.approval.machine import ApprovalState
 from gerbang.approval.seal import shown_mark
-from gerbang.compose.people import Changed
+from gerbang.compose.people import Changed, fitting
 from gerbang.errors import UsageError
+from gerbang.runtime.ballot import opened
 from gerbang.server import approvals as decisions
 from gerbang.server.console import pages
 from gerbang.server.console.cards import (
@@ -95,7 +96,8 @@ async def review(visit: Visit) -> Reply:
     written = visit.form.get("arguments", "")
     try:
         new = _read(visit, written)
-    except ValueError as error:
+        _fits(visit, row, new)
+    except (ValueError, UsageError) as error:
         return visit.page("edit.html", status=422, card=shown_card, written=written, fault=str(error))
     old = masked(hidden_of(shown_card.contract, row), read_arguments(row.arguments))
     return visit.page(
@@ -112,14 +114,25 @@ async def approve_edited(visit: Visit) -> Reply:
     row = await _as_shown(visit)
     written = visit.form.get("arguments", "")
     try:
-        new = _read(visit, written)
-        hidden = hidden_of(contract_of(visit, row.tool), row)
-        arguments = restored(hidden, read_arguments(row.arguments), new)
+        arguments = _restored(visit, row, _read(visit, written))
         return await _decided(visit, row, grant=True, arguments=arguments)
     except (ValueError, UsageError) as error:
         return visit.page(
             "edit.html", status=422, card=await card(visit, row), written=written, fault=str(error)
         )
+
+
+def _restored(visit: Visit, row: ApprovalRow, new: dict[str, Any]) -> dict[str, Any]:
+    """Return new arguments with what was masked in them put back."""
+    hidden = hidden_of(contract_of(visit, row.tool), row)
+    return restored(hidden, read_arguments(row.arguments), new)
+
+
+def _fits(visit: Visit, row: ApprovalRow, new: dict[str, Any]) -> None:
+    """Raise Unfit, with all that is wrong, when the tool does not take new arguments."""
+    ballot = opened(row)
+    if ballot is not None:
+        fitting(ballot, visit.gateway.catalogue, _restored(visit, row, new))
 
 
 async def _decided(
