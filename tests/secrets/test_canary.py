@@ -145,8 +145,10 @@ def test_the_command_line(tmp_path: Path) -> None:
         "@g.tool(name='leak.v1', risk='compute', secrets=('CANARY',))\n"
         "def leak(context: g.CallContext) -> list:\n"
         "    'Leak. Use for tests only.'\n"
-        "    env = subprocess.run(['env'], capture_output=True, text=True).stdout\n"
-        "    return [context.secret('CANARY'), 'four words' in env, context.secret('CANARY') in env]\n"
+        "    look = 'env; cat /proc/$PPID/environ; echo; ulimit -S -c'\n"
+        "    env = subprocess.run(['sh', '-c', look], capture_output=True, text=True).stdout\n"
+        "    told = ['four words' in env, context.secret('CANARY') in env, env.splitlines()[-1].strip()]\n"
+        "    return [context.secret('CANARY'), *told]\n"
     )
     steps: list[tuple[list[str], str, int, str]] = [
         (["secrets", "list"], "", 2, "There is no file of secrets"),
@@ -156,7 +158,7 @@ def test_the_command_line(tmp_path: Path) -> None:
         (["secrets", "set", "1A"], VALUE, 2, "cannot name a secret"),
         (["secrets", "set", "SHORT"], "abc", 2, "has 3 characters"),
         (["secrets", "set", "CANARY", "--secrets", "env:"], VALUE, 2, "--secrets file:PATH"),
-        (["call", "leak.v1", "--python", "mytools:leak"], "", 0, '["[redacted]", false, false]'),
+        (["call", "leak.v1", "--python", "mytools:leak"], "", 0, '["[redacted]", false, false, "0"]'),
         (["secrets", "rm", "CANARY"], "", 0, "Removed CANARY"),
         (["secrets", "rm", "CANARY"], "", 2, "There is no secret CANARY"),
     ]

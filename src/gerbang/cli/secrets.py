@@ -1,7 +1,6 @@
 """`gerbang secrets`: set, list, remove, bind. A value is never an argument and is never printed."""
 
 import getpass
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 from gerbang.adapters.secrets import PASSPHRASE_VARIABLE, open_secrets
 from gerbang.cli import options, secrets_binding
 from gerbang.cli.exits import Exit
+from gerbang.cli.own_environment import leave_no_core, take_out
 from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.standard_input import read_all
@@ -80,10 +80,12 @@ def remove(
 def opened(address: str) -> SecretStore:
     """Return the store at an address; a passphrase that nothing else gives is asked for at the terminal.
 
-    The variable with the passphrase is taken out of the environment: no child process needs it.
+    The variable with the passphrase is taken out of the environment: no child process needs it. A crash
+    leaves no memory of this process in a file.
     """
     store = open_secrets(address, ask=_ask_passphrase)
-    os.environ.pop(PASSPHRASE_VARIABLE, None)
+    take_out(PASSPHRASE_VARIABLE)
+    leave_no_core()
     return store
 
 
