@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.running import Client, Server, client, key, started
+from tests.server.running import Client, Server, client, key, scripted, started
 
 RIGHTS = ("calls", "runs", "audit")
 WEATHER, PAGE = "weather.get_current.v1", "print.page.v1"
@@ -112,6 +112,23 @@ def test_what_cannot_be_asked_is_told(filled: tuple[Server, str, str], query: st
     ((status, body),) = asking(server, ours, f"/v1/audit?{query}")
     assert (status, body["error"]["error_type"]) == (400, "parse_error")
     assert body["error"]["suggested_fix"]
+
+
+def test_a_tool_is_found_in_what_a_model_proposed() -> None:
+    """Of an agent's run some events name tools, some only count calls."""
+
+    async def main() -> None:
+        script: dict[str, Any] = {"go": [[(WEATHER, {"city": "Paris"})], "It is warm."]}
+        async with scripted(script) as (server, _), client(server) as http:
+            _, run = await http.post("/v1/runs", {"prompt": "go"})
+            await http.get(f"/v1/runs/{run['run_id']}/events")  # to its end
+            _, found = await http.get(f"/v1/audit?tool={WEATHER}")
+            kinds = [event["kind"] for event in found["events"]]
+            assert {"model.answered", "call.finished"} <= set(kinds)
+            assert "run.finished" not in kinds
+            assert (await http.get("/v1/audit?tool=nothing"))[1] == {"events": [], "next": None}
+
+    asyncio.run(main())
 
 
 def test_the_right_is_needed(filled: tuple[Server, str, str]) -> None:

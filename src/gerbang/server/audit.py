@@ -5,7 +5,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gerbang.compose.auditing import check_run
-from gerbang.server.audit_search import MOST, FoundEvents, found
+from gerbang.server.audit_search import MOST, PLACE, FoundEvents, found
 from gerbang.server.operation import (
     SHORT,
     Answer,
@@ -101,7 +101,7 @@ GROUP: Final = RouteGroup(
                 Parameter("run_id", "query", "Only events of this run.", SHORT),
                 Parameter("tool", "query", "Only events that name this tool.", SHORT),
                 Parameter("kind", "query", "Only events of this kind, such as call.finished.", SHORT),
-                Parameter("after", "query", "`next` of the page before.", SHORT),
+                Parameter("after", "query", "`next` of the page before.", PLACE),
                 Parameter("limit", "query", "How many.", number(1, MOST)),
             ),
             answers=(

@@ -20,6 +20,8 @@ MOST: Final = 1_000
 """The most events of one page."""
 _LOOKED_AT: Final = 5_000
 """One page looks at so many events, and goes on from there with the next."""
+PLACE: Final = {"type": "string", "maxLength": 512, "pattern": "^[^\\x00]+/[0-9]{1,15}$"}
+"""The schema of what `_place` reads."""
 _RUNS: Final = 50
 
 
@@ -92,7 +94,8 @@ async def _own(store: "Store", run_id: str, tenant: str) -> RunRow:
 
 
 def _names(body: dict[str, Any], tool: str | None) -> bool:
-    return tool is None or tool == body.get("tool_name") or tool in body.get("calls", ())
+    called = body.get("calls")  # of a model's answer their names, of a whole run their number
+    return tool in (None, body.get("tool_name")) or (isinstance(called, list) and tool in called)
 
 
 def _place(text: str) -> tuple[str, int]:
