@@ -3,10 +3,11 @@
 import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.server.running import client, key, started
+from tests.server.running import client, key, scripted, started
 
 MAIL = {"to": "a@example.org", "text": "x"}
 
@@ -67,6 +68,22 @@ CASES = [
 @pytest.mark.parametrize(("name", "value"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_a_figure_counts_what_was_done(figures: dict[str, float], name: str, value: float) -> None:
     assert figures.get(name) == value, sorted(item for item in figures if item.startswith(name.split("{")[0]))
+
+
+def test_a_streaming_fallback_is_counted() -> None:
+    async def main() -> str:
+        script: dict[str, Any] = {"nothing": [[], "Words."], "words": ["Words."]}
+        async with scripted(script) as (server, model), client(server) as http:
+            for prompt in ("nothing", "words"):
+                _, run = await http.post("/v1/runs", {"prompt": prompt})
+                _, said = await http.get(f"/v1/runs/{run['run_id']}/events")
+                assert "Words." in said
+            assert [request["stream"] for request in model.requests] == [True, False, True]
+            return str((await http.get("/metrics"))[1])
+
+    text = asyncio.run(main())
+    assert "\ngerbang_model_stream_fallbacks_total 1.0\n" in text
+    assert "\ngerbang_model_answers_total 2.0\n" in text
 
 
 def test_no_name_of_a_run_is_a_label(figures: dict[str, float]) -> None:

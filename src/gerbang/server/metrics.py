@@ -72,8 +72,9 @@ class Metrics:
             "approvals", "Approval requests, by what became of them.", "tool", "state"
         )
         self._answers = self._tally("model_answers", "Answers of the model.")
-        self._asked_again = self._tally(
-            "model_asked_again", "Answers asked for once more, because their stream held nothing."
+        self._fallbacks = self._tally(
+            "model_stream_fallbacks",
+            "Answers asked for once more without streaming: the stream held nothing.",
         )
         self._faults = self._tally("model_call_faults", "Calls of the model whose text could not be read.")
         self._tokens = self._tally("model_tokens", "Tokens that the model's server counted.", "direction")
@@ -161,7 +162,7 @@ class Metrics:
             self._approvals.add((*self._of(body.tool_name), kind.removeprefix("approval.")))
         elif kind == "model.answered":
             self._answers.add(())
-            self._asked_again.add((), body.asked - 1)
+            self._fallbacks.add((), body.asked - 1)
             self._faults.add((), body.faults)
             self._tokens.add(("input",), body.input_tokens)
             self._tokens.add(("output",), body.output_tokens)
