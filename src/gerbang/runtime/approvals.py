@@ -67,9 +67,9 @@ class Approvals:
         self._key = b""
         self.render: Callable[[ValidCall], Awaitable[str | None]] | None = None
 
-    async def binding(self, session: RunSession, ticket: "Ticket") -> str:
-        """Return what an approval would be bound to now. Raises UnreadableFile."""
-        return (await self._terms(session, ticket)).bind(ticket.key, ticket.call.canonical)
+    async def binding(self, session: RunSession, ticket: "Ticket", then: Terms | None = None) -> str:
+        """Return what an approval would be bound to now, asked for under `then`. Raises UnreadableFile."""
+        return (await self._terms(session, ticket, then)).bind(ticket.key, ticket.call.canonical)
 
     async def bound(self, session: RunSession, ticket: "Ticket", verdict: Verdict) -> str | CallError:
         """Return the binding of what would run now, or why the grant cannot be used for that."""
@@ -77,7 +77,7 @@ class Approvals:
         if ballot is None:
             return stale("version")
         try:
-            now = await self._terms(session, ticket)
+            now = await self._terms(session, ticket, ballot.terms)
         except UnreadableFile as file:
             return no_file(str(file.args[0]))
         changed = difference(ballot.terms, now)
@@ -118,15 +118,15 @@ class Approvals:
             return unasked
         return await self._ask_now(session, ticket, held, approval, waiting)
 
-    async def _terms(self, session: RunSession, ticket: "Ticket") -> Terms:
-        """Return the circumstances of a call as they are now."""
+    async def _terms(self, session: RunSession, ticket: "Ticket", then: Terms | None = None) -> Terms:
+        """Return the circumstances of a call as they are now, of one that was asked for under `then`."""
         call, decision = ticket.call, ticket.decision
         return Terms(
             asker=asker(session.principal, session.purpose),
             run="" if session.nameless else session.run_id,
             contract=call.contract.digest,
             policy_version=decision.policy_version,
-            tainted=session.memory.tainted,
+            tainted=session.memory.tainted_since(None if then is None else then.tainted, call.proposal),
             files=await self._files.of(call),
             duties=decision.obligations,
             masked=tuple(sorted(call.contract.sensitive)),

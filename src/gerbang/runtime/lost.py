@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from gerbang.approval.grant import authorise
+from gerbang.approval.terms import read_terms
 from gerbang.contract.catalogue import Entry
 from gerbang.contract.client_tools import is_clients
 from gerbang.ledger.retry import after_crash
@@ -215,7 +216,7 @@ class Lost:
         probe's "no", policy may ask a person about it who was not asked before.
         """
         session.reopen()
-        approved, now = None, ticket
+        approved, then, now = None, None, ticket
         if over is None or row.approval_id is not None:
             admitted = await self._gate.admission.again(session, ticket)
             if isinstance(admitted, Refusal):
@@ -223,13 +224,14 @@ class Lost:
             now = admitted
         if row.approval_id is not None:
             approval = await self._store.approval(row.approval_id)
-            approved = None if approval is None else approval.binding
+            if approval is not None:
+                approved, then = approval.binding, read_terms(approval.terms)
             now = now.of(now.call, replace(now.decision, decision="ask"))
         elif over is None and now.decision.decision == "ask":
             return await self._gate.ask(session, now)
         ticket = now
         try:
-            binding = await self._approvals.binding(session, ticket)
+            binding = await self._approvals.binding(session, ticket, then)
         except UnreadableFile as file:
             return await self._gate.refuse(session, ticket, no_file(str(file.args[0])))
         grant = authorise(

@@ -15,6 +15,7 @@ from gerbang.policy.input import PolicyInput
 from gerbang.ports import Clock, Store
 from gerbang.runtime import refusals
 from gerbang.runtime.behind import Behind
+from gerbang.runtime.bodies import step_name
 from gerbang.runtime.denying import ended_as
 from gerbang.runtime.executor import Execution
 from gerbang.runtime.given_again import given_again
@@ -283,16 +284,16 @@ class Records:
         self, session: RunSession, ticket: "Ticket", outcome: Outcome, output: Output | None
     ) -> tuple[Taint | None, str]:
         """Return the taint of an outcome, and the text of it that the model sees."""
-        contract = ticket.call.contract
+        contract, proposal = ticket.call.contract, ticket.call.proposal
         if outcome.error is not None or output is None:
             error = outcome.error or refusals.uncertain()
             if speaks_of_outside(contract, error):
-                session.memory.tainted = True
+                session.memory.taint(step_name(proposal.step_id), proposal.ordinal)
             return None, show_error(error, contract.name, session.profile, session.texts)
         text = output.plain
         taint = label(contract.name, contract.risk, text)
         if taint.trust_level == "external":
-            session.memory.tainted = True
+            session.memory.taint(step_name(proposal.step_id), proposal.ordinal)
         return taint, show_result(output, text, contract, taint, session.profile, session.texts)
 
     async def refused(

@@ -209,7 +209,8 @@ def heard(
     if error is not None and contract is not None and next_step(contract, error, row.attempt) == "ask":
         memory.budget.turn_away(row.fingerprint)
     if good or speaks:
-        memory.tainted = memory.tainted or trust == "external"
+        if trust == "external":
+            memory.taint(row.step_id, row.ordinal)
         fields = frozenset() if contract is None else field_names(contract.parameters)
         if taint:
             memory.known.hear(row.tool, trust, told, _given(row), fields)

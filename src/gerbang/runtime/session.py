@@ -19,9 +19,10 @@ from gerbang.loop.texts import Texts
 from gerbang.policy.history import History
 from gerbang.policy.tool_facts import ToolFacts
 from gerbang.runtime.beginning import Beginning
+from gerbang.runtime.bodies import step_name
 from gerbang.runtime.process import process_name
 from gerbang.taint.provenance import Provenance
-from gerbang.values import Principal, Result
+from gerbang.values import Principal, Proposal, Result
 from gerbang.values.limit import Limit
 from gerbang.values.record import RUN_SWITCH, Batch, CallRow, Message, RunRow
 
@@ -70,6 +71,8 @@ class RunMemory:
     `writer` and `name` are this process's for this run, in commits and in records. `knows` is the event of
     the run up to which it knows what others did (`gerbang.runtime.catching_up`), -1 where nobody else can do
     anything, `elsewhere` their calls that have not ended, by step and id, `turn` whose it is to look.
+    `tainted_in` is the only answer whose calls have read from outside, and their places in it; None: there
+    are several, or none.
     """
 
     __slots__ = (
@@ -85,6 +88,7 @@ class RunMemory:
         "name",
         "row",
         "tainted",
+        "tainted_in",
         "turn",
         "writer",
     )
@@ -95,6 +99,7 @@ class RunMemory:
         self.adopt(salt)
         self._marks: Commitments | None = None
         self.tainted = False
+        self.tainted_in: tuple[str, set[int]] | None = None
         self.row: RunRow | None = None
         self.history = History()
         self._known: Provenance | None = None
@@ -105,6 +110,27 @@ class RunMemory:
         self.turn: asyncio.Lock | None = None
         self.elsewhere: dict[tuple[str, str], Elsewhere] = {}
         self._seen: deque[SeenCall] | None = None
+
+    def taint(self, step: str, ordinal: int) -> None:
+        """Note that the call at that place of an answer has told the run something from outside."""
+        if not self.tainted:
+            self.tainted, self.tainted_in = True, (step, {ordinal})
+        elif self.tainted_in is not None:
+            if self.tainted_in[0] == step:
+                self.tainted_in[1].add(ordinal)
+            else:
+                self.tainted_in = None
+
+    def tainted_since(self, then: bool | None, proposal: Proposal) -> bool:
+        """Tell whether the run has read something from outside.
+
+        `then` is what was said of it when the call was asked about. What other calls of its answer have read
+        since does not count: the model had written the call before.
+        """
+        there = self.tainted_in
+        if then is None or there is None or there[0] != step_name(proposal.step_id):
+            return self.tainted
+        return self.tainted if proposal.ordinal in there[1] else then
 
     @property
     def known(self) -> Provenance:
