@@ -146,3 +146,36 @@ def test_the_timeline_says_whose_yes_a_call_ran_with(place: Path) -> None:
         if "approved_by_person" in line
     ]
     assert line.endswith("approver=bo")
+
+
+DECIDED = [
+    ("approve", "granted", "Go on with its run: gerbang runs resume {run}"),
+    ("deny", "refused", "Its run hears of it when it goes on: gerbang runs resume {run}"),
+    ("cancel", "cancelled", "Its run goes on with: gerbang runs resume {run}"),
+]
+
+
+@pytest.mark.parametrize(("command", "state", "said"), DECIDED)
+def test_the_lists_say_what_is_to_be_done_next(place: Path, command: str, state: str, said: str) -> None:
+    approval, run = waiting(place)
+    for listed in (gerbang("runs", "list", cwd=place), gerbang("runs", "show", run, cwd=place)):
+        assert f"decide on it: gerbang approvals show {approval}" in listed.out + listed.err
+    (row,) = gerbang("runs", "list", "--json", cwd=place).json
+    assert row["state"] == "pending_approval"
+    assert row["waits_for"] == {"what": "person", "approvals": [approval]}
+    done = gerbang("approvals", command, approval, cwd=place)
+    assert (done.code, state in done.out, said.format(run=run) in done.out) == (0, True, True)
+    for words in [("runs", "list"), ("runs", "show", run), ("approvals", "show", approval)]:
+        listed = gerbang(*words, cwd=place)
+        assert f"decided; go on: gerbang runs resume {run}" in listed.out + listed.err, words
+    (row,) = gerbang("runs", "list", "--json", cwd=place).json
+    assert (row["state"], row["waits_for"]) == ("pending_approval", {"what": "resume", "approvals": []})
+    shown = gerbang("approvals", "show", approval, "--json", cwd=place).json
+    assert (shown["state"], shown["run_waits_for"]["what"]) == (state, "resume")
+    gerbang("runs", "resume", run, *MINE, cwd=place)
+    (row,) = gerbang("runs", "list", "--json", cwd=place).json
+    if command == "cancel":  # asked for anew
+        assert row["waits_for"]["what"] == "person"
+    else:
+        assert (row["state"], row["waits_for"]) == ("completed" if command == "approve" else "denied", None)
+        assert "gerbang runs resume" not in gerbang("runs", "list", cwd=place).err

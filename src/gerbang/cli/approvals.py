@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Final
 
 import typer
+from msgspec import to_builtins
 
 from gerbang import Gateway
 from gerbang.approval.seal import shown_mark
@@ -19,15 +20,20 @@ from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.store_gate import at_store, person
 from gerbang.cli.table import rows
+from gerbang.cli.timeline import next_step
 from gerbang.compose.people import Objected, Unfit
+from gerbang.compose.waiting import Waits, waits_for
 from gerbang.config import Settings
 from gerbang.errors import UsageError
 from gerbang.runtime.requests import shown_arguments
 from gerbang.values import CallError
+from gerbang.values.principal import MAX_NAME
 from gerbang.values.record import ApprovalRow
 
 _MAX_LIMIT: Final = 1_000
 _ALL: Final = "all"
+_RUNS_WHEN_MADE: Final = "The call runs when its program makes it again."
+_TOLD: Final = "Whoever made the call is told when they make it again."
 
 Name = Annotated[
     str,
@@ -126,16 +132,19 @@ def show(
 ) -> int:
     """Show what a request would run, why it is asked, and who has said what."""
 
-    async def read(gate: Gateway) -> tuple[ApprovalRow, float]:
-        return await _found(gate, approval_id), await gate.store.time()
+    async def read(gate: Gateway) -> tuple[ApprovalRow, Waits | None, float]:
+        row = await _found(gate, approval_id)
+        return row, await _waits(gate, row), await gate.store.time()
 
-    row, now = at_store(options.settings(config, store=store), read)
+    row, waits, now = at_store(options.settings(config, store=store), read)
     screen = Screen.standard()
     if json:
-        screen.document(as_dict(row))
+        screen.document({**as_dict(row), "run_waits_for": to_builtins(waits)})
     else:
         for line in lines(screen, row, now):
             screen.line(line)
+        if row.state != "pending" and waits is not None:
+            screen.line(f"{screen.styled('next        ', 'bold')}{next_step(row.run_id, waits)}")
     return Exit.DONE
 
 
@@ -266,8 +275,13 @@ async def _found(gate: Gateway, approval_id: str) -> ApprovalRow:
 def _decided(settings: Settings, work: Any, tools: Sequence[Any] = (), *, as_json: bool) -> Exit:
     """Do the work, print the request after it, and return the exit code: 3 when it still waits."""
     screen = Screen.standard()
+
+    async def done(gate: Gateway) -> tuple[ApprovalRow, Waits | None]:
+        row: ApprovalRow = await work(gate)
+        return row, await _waits(gate, row)
+
     try:
-        row: ApprovalRow = at_store(settings, work, tools)
+        row, waits = at_store(settings, done, tools)
     except Objected as error:
         screen.note(one_line(str(error), 600))
         return Exit.FAILED
@@ -279,7 +293,7 @@ def _decided(settings: Settings, work: Any, tools: Sequence[Any] = (), *, as_jso
     else:
         for change in found.get("changes", ()):
             screen.line(f"Changed: {one_line(change, 400)}")
-        screen.line(_said(row))
+        screen.line(_said(row, waits))
     if row.state in ("granted", "pending") and not found.get("checked", True):
         tool = one_line(row.tool, 100)
         screen.note(
@@ -302,15 +316,28 @@ def _unfit(screen: Screen, error: CallError, *, as_json: bool) -> Exit:
     return Exit.USAGE
 
 
-def _said(row: ApprovalRow) -> str:
-    name, run = row.approval_id, one_line(row.run_id, 100)
+async def _waits(gate: Gateway, row: ApprovalRow) -> Waits | None:
+    """Return what the request's run waits for now; None when it does not wait as a whole."""
+    run = await gate.store.run(row.run_id)
+    return None if run is None else await waits_for(gate.store, run, await gate.store.time())
+
+
+def _said(row: ApprovalRow, waits: Waits | None) -> str:
+    name, run = row.approval_id, one_line(row.run_id, 10 * MAX_NAME)
+    goes_on = waits is not None and waits.what == "resume"
+    others = ""
+    if waits is not None and waits.what == "person":
+        others = f" Its run waits for another decision too: {next_step(row.run_id, waits)}"
     match str(row.state):
         case "granted":
-            return f"{name} is granted. Go on with its run: gerbang runs resume {run}"
+            said = f"Go on with its run: gerbang runs resume {run}" if goes_on else _RUNS_WHEN_MADE
+            return f"{name} is granted.{others or ' ' + said}"
         case "refused":
-            return f"{name} is refused. Its run hears of it when it goes on: gerbang runs resume {run}"
+            said = f"Its run hears of it when it goes on: gerbang runs resume {run}" if goes_on else _TOLD
+            return f"{name} is refused.{others or ' ' + said}"
         case "pending":
             agreed = ", ".join(as_dict(row)["agreed"]) or "nobody"
             return f"{name} still waits: {one_line(agreed, 200)} agreed to it as it is; one more has to."
         case state:
-            return f"{name} is {state}."
+            said = f" Its run goes on with: gerbang runs resume {run}" if goes_on else ""
+            return f"{name} is {state}: the call may be asked for anew.{others or said}"

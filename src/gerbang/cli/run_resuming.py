@@ -1,6 +1,6 @@
 """`gerbang runs resume` and `runs recover`: going on with runs that wait, or that were cut off."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 from msgspec import to_builtins
@@ -17,14 +17,13 @@ from gerbang.cli.screen import Screen
 from gerbang.cli.texts import TEXTS, say
 from gerbang.compose.recovery import Recovered
 from gerbang.compose.rights import decided_as
+from gerbang.compose.waiting import RESUMED_STEP
 from gerbang.config import Settings
 from gerbang.errors import UsageError
 from gerbang.runtime.ballot import opened
 from gerbang.runtime.events import RunResult
 from gerbang.values.record import RunRow, RunState
 
-_STEP: Final = "step_001"
-"""The step of every call that `gerbang call` makes."""
 Scopes = Annotated[
     list[str] | None,
     typer.Option(
@@ -147,7 +146,7 @@ async def _call_again(gate: Gateway, row: RunRow, rights: Principal | None) -> R
         return None
     asked = await gate.store.approvals(run_id=row.run_id, limit=1)
     ballot = opened(asked[0]) if asked else None
-    if ballot is None or ballot.terms.step_id != _STEP:
+    if ballot is None or ballot.terms.step_id != RESUMED_STEP:
         return None
     tool, user = asked[0].tool, await _user(gate, row, rights)
     if gate.catalogue.recorded(tool) is None:

@@ -17,7 +17,8 @@ from gerbang.cli.safe_text import one_line
 from gerbang.cli.screen import Screen
 from gerbang.cli.table import rows
 from gerbang.cli.texts import say
-from gerbang.cli.timeline import timeline
+from gerbang.cli.timeline import next_step, timeline
+from gerbang.compose.waiting import Waits, waits_for
 from gerbang.config import Settings
 from gerbang.errors import UsageError
 from gerbang.ports import Store
@@ -54,23 +55,27 @@ def list_(
 ) -> int:
     """List the newest runs."""
 
-    async def read(opened: Store) -> list[tuple[RunRow, str]]:
-        return [(run, await _asked(opened, run)) for run in await opened.runs(limit=limit)]
+    async def read(opened: Store) -> list[tuple[RunRow, str, Waits | None]]:
+        now, newest = await opened.time(), await opened.runs(limit=limit)
+        return [(run, await _asked(opened, run), await waits_for(opened, run, now)) for run in newest]
 
     settings = options.settings(config, store=store, lang=lang)
     found = _read(settings, read) or []
     screen = Screen.standard()
     if json:
-        screen.document([_run(run) for run, _ in found])
+        screen.document([{**_run(run), "waits_for": to_builtins(waits)} for run, _, waits in found])
     elif not found:
         screen.note(say("no_runs", store=shown_address(settings.store)))
     else:
         table = [
             (_name(run), _when(run.started_at), run.state, str(run.steps), one_line(asked, 60))
-            for run, asked in found
+            for run, asked, _ in found
         ]
         for line in rows(say("head_runs").split("|"), table):
             screen.line(line)
+        for run, _, waits in found:
+            if waits is not None:
+                screen.note(f"{_name(run)}: {next_step(run.run_id, waits)}")
     return Exit.DONE
 
 
@@ -85,7 +90,7 @@ def show(
 
     async def read(
         opened: Store,
-    ) -> tuple[RunRow, list[EventRow], list[CallRow], list[AnswerRow]] | None:
+    ) -> tuple[RunRow, list[EventRow], list[CallRow], list[AnswerRow], Waits | None] | None:
         run = await opened.run(await run_id_of(opened, run_id))
         if run is None:
             return None
@@ -94,25 +99,26 @@ def show(
             await opened.events(run.run_id),
             await opened.calls(run.run_id),
             await opened.answers(run.run_id),
+            await waits_for(opened, run, await opened.time()),
         )
 
     settings = options.settings(config, store=store, lang=lang)
     found = _read(settings, read)
     if found is None:
         raise UsageError(say("no_run", run=one_line(run_id), store=shown_address(settings.store)))
-    run, events, calls, answers = found
+    run, events, calls, answers, waits = found
     screen = Screen.standard()
     if json:
         screen.document(
             {
-                "run": _run(run),
+                "run": {**_run(run), "waits_for": to_builtins(waits)},
                 "events": [_event(event) for event in events],
                 "calls": [_row(call) for call in calls],
                 "answers": [_row(answer) for answer in answers],
             }
         )
         return Exit.DONE
-    for line in timeline(screen, run, events):
+    for line in timeline(screen, run, events, waits):
         screen.line(line)
     return Exit.DONE
 

@@ -260,6 +260,16 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "none_cut_off": ("No run was cut off.", "Tidak ada run yang terputus."),
     "call_waits": ("Waiting: gerbang approvals show {id}", "Menunggu: gerbang approvals show {id}"),
+    "waits_person": ("decide on it: gerbang approvals show {ids}", "putuskan: gerbang approvals show {ids}"),
+    "waits_resume": (
+        "decided; go on: gerbang runs resume {run}",
+        "sudah diputuskan; lanjutkan: gerbang runs resume {run}",
+    ),
+    "waits_caller": (
+        "decided; it goes on when its program makes the call again",
+        "sudah diputuskan; dilanjutkan saat programnya mengulang panggilan itu",
+    ),
+    "label_next": ("next", "berikut"),
     "label_run": ("run", "run"),
     "label_for": ("for", "untuk"),
     "label_request": ("request", "permintaan"),

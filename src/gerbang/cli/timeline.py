@@ -8,10 +8,14 @@ import msgspec
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.cli.texts import say
+from gerbang.compose.waiting import Waits
+from gerbang.values.principal import MAX_NAME
 from gerbang.values.record import EventRow, RunRow, RunState
 
 _WIDTH: Final = 300
 _LABELS: Final = 12
+_NAMED: Final = 3
+_WAITS: Final = {"person": "waits_person", "resume": "waits_resume", "caller": "waits_caller"}
 _TOLD: Final = (
     *("approval_id", "state", "approver", "policy_decision", "error_code", "code", "status"),
     *("target", "by", "reason"),
@@ -20,7 +24,9 @@ _TOLD: Final = (
 _STYLES: Final[dict[str, str]] = {RunState.COMPLETED: "green", RunState.DENIED: "red", RunState.FAILED: "red"}
 
 
-def timeline(screen: Screen, run: RunRow, events: Sequence[EventRow]) -> Iterator[str]:
+def timeline(
+    screen: Screen, run: RunRow, events: Sequence[EventRow], waits: Waits | None = None
+) -> Iterator[str]:
     """Yield the lines of one run's timeline. Everything in it is safe to print."""
     yield f"{_label(screen, 'run')}{one_line(run.run_id)}  {_state(screen, run)}"
     actor = say("for_whom", user=one_line(run.user), tenant=one_line(run.tenant))
@@ -35,9 +41,20 @@ def timeline(screen: Screen, run: RunRow, events: Sequence[EventRow]) -> Iterato
         at = _time(body)
         since = f"+{max(0.0, at - run.started_at):8.3f} s" if at else " " * 11
         yield f"{event.seq:>4}  {since}  {_line(event.kind, body)}"
+    if waits is not None:
+        yield ""
+        yield f"{_label(screen, 'next')}{next_step(run.run_id, waits)}"
     if run.answer:
         yield ""
         yield f"{_label(screen, 'answer')}{printable(run.answer[:2_000])}"
+
+
+def next_step(run_id: str, waits: Waits) -> str:
+    """Return what somebody has to do for a run that waits."""
+    names = waits.approvals[:_NAMED]
+    more = " …" if len(waits.approvals) > _NAMED else ""
+    run, ids = one_line(run_id, 10 * MAX_NAME), one_line(", ".join(names)) + more
+    return say(_WAITS[waits.what], run=run, ids=ids)
 
 
 def _label(screen: Screen, name: str) -> str:
