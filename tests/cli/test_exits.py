@@ -30,6 +30,7 @@ def test_status(status: str, code: int) -> None:
         (ContractError("bad"), Exit.USAGE, "Error: bad\n"),
         (StoreBusy("Try again."), Exit.FAILED, "Error: Try again.\n"),
         (ModelTimeout("Too slow."), Exit.FAILED, "Error: Too slow.\n"),
+        (UsageError("'my://u:pw0rd@h' is none."), Exit.USAGE, "Error: 'my://u:[redacted]@h' is none.\n"),
         (ConfigError("a \x1b[31m b"), Exit.USAGE, "Error: a \\x1b[31m b\n"),
     ],
 )

@@ -68,4 +68,7 @@ def report(error: BaseException) -> Exit:
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write(printable(text)[:_MAX_TEXT] + "\n")
+    """Print an error. An address that somebody gave, and that it repeats, may hold a password."""
+    from gerbang.audit.redact import redact  # when there is an error
+
+    sys.stderr.write(printable(redact(text[: 2 * _MAX_TEXT]))[:_MAX_TEXT] + "\n")
