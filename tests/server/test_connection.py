@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.server.running import Client, Server, asking
+from tests.server.running import Client, Server, asking, started
 from tests.server.test_limits import memory_of, raw
 
 CALL = b'{"tool":"weather.get_current.v1","arguments":{"city":"Paris"}}'
@@ -134,6 +134,21 @@ def test_what_is_asked_of_the_connection_and_not_done_is_its_last_request(
         assert told[0].split(b" ")[1] == status
 
     asking(plain, work)
+
+
+def test_who_waits_behind_a_slow_answer_is_not_too_slow() -> None:
+    slow = b'{"tool":"slow.wait.v1","arguments":{"seconds":0.6}}'
+
+    async def work(_: Client) -> None:
+        health = head(server, b"GET /healthz HTTP/1.1")
+        first = head(server, b"POST /v1/calls HTTP/1.1", b"Content-Length: %d\r\n" % len(slow)) + slow
+        last = head(server, b"GET /readyz HTTP/1.1", CLOSE)
+        got = await raw(server, first + health * 300 + last[:20], last[20:], pause=0.05)
+        assert [line[9:12] for line, _ in answers(got)] == [b"200"] * 302
+
+    bounds = {"head_timeout_s": 0.2, "body_timeout_s": 0.2}
+    with started("--model", "none", "--store", "memory:", bounds=bounds) as server:
+        asking(server, work)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ _INVALID: Final = (
 )
 _MOST_WAITING: Final = 64
 """While more requests of a connection than this wait for their turn, nothing more is read from it."""
+_SLICE: Final = 16_384
+"""So much is read at a time: thousands of small requests can come in one piece."""
 _HEAD: Final = "head"
 _BODY: Final = "body"
 _FULL: Final = (
@@ -49,6 +51,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timed: str | None = None
         self._head_bytes = self._piece_bytes = self._first_bytes = 0
         self._upgrades = False
+        self._unread = b""
+        self._deaf = False  # nothing more is read: the last request has come
         self._idle_since = 0.0
         self._refused = False
         self._patience = _Patience(self.loop, self.settings.send_timeout_s)
@@ -64,7 +68,17 @@ class BoundedProtocol(HttpToolsProtocol):
         self._keep_time()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes. A request that came whole needs no timer; one that did not has to go on coming."""
+        """Take bytes while few requests wait; what comes behind them is read when its turn is near."""
+        for start in range(0, len(data), _SLICE):
+            if self._deaf:
+                return
+            if self._unread or len(self.pipeline) > _MOST_WAITING:
+                self._unread += data[start:]
+                return
+            self._take(data[start : start + _SLICE] if len(data) > _SLICE else data)
+
+    def _take(self, data: bytes) -> None:
+        """Read bytes. A request that came whole needs no timer; one that did not has to go on coming."""
         if self.transport.is_closing():
             return
         self._head_bytes += len(data)
@@ -72,11 +86,13 @@ class BoundedProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
+            self._deaf = True
             if self._upgrades:
                 self.handle_websocket_upgrade()
             else:
                 self._unsupported_upgrade_warning()
         except httptools.HttpParserError:
+            self._deaf = True
             self.logger.warning("Invalid HTTP request received.")
             self._refuse(_INVALID)
             return
@@ -211,7 +227,12 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def read_on(self) -> None:
         """Read again, unless too many requests wait already: reading goes on faster than answering."""
-        if self.flow.read_paused and len(self.pipeline) <= _MOST_WAITING:
+        if not self.flow.read_paused or len(self.pipeline) > _MOST_WAITING:
+            return
+        if self._unread and not self.transport.is_closing():
+            unread, self._unread = self._unread, b""
+            self.data_received(unread)
+        if len(self.pipeline) <= _MOST_WAITING:
             self.flow.resume_reading()
 
     def _await_next(self, seconds: float) -> None:
@@ -250,7 +271,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _late(self) -> None:
         self._timer = None
-        self._refuse(_TOO_SLOW)
+        if self.flow.read_paused:  # it is not the client who is slow
+            self._keep_time()
+        else:
+            self._refuse(_TOO_SLOW)
 
     def _refuse(self, answer: bytes) -> None:
         if not self.transport.is_closing():
