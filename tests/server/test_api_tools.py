@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+import gerbang.policy
 from tests.server.model import HOLD
 from tests.server.running import Client, Server, asking, client, key, scripted, started
 from tests.server.test_websocket import say, socket, text_of, until_end
+
+VOICE = str(Path(gerbang.policy.__file__).with_name("shipped") / "voice.yaml")
 
 
 def tool(name: str, url: str, **more: Any) -> dict[str, Any]:
@@ -52,6 +55,7 @@ async def weather(celsius: int) -> AsyncIterator[str]:
 
     app = web.Application()
     app.router.add_get("/weather/{city}", answer)
+    app.router.add_post("/weather/{city}", answer)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -194,6 +198,41 @@ def test_rights_decide_who_may_replace_and_name_secrets(tmp_path: Any) -> None:
                     body = [tool("x", "https://api.example.com/{city}", **more)]
                     got, said = await http.post("/api/tools", body)
                     assert got == status, (rights, said)
+
+    asyncio.run(main())
+
+
+def test_who_sends_definitions_approves_them_for_a_profile_where_nobody_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that may define tools, and is no administrator's: reads and changes run, money is not moved."""
+    token = key(tmp_path, "runs", "tools")
+    script: dict[str, Any] = {
+        name: [[(name, {"city": "Paris"})], "Done."] for name in ("read", "change", "pay")
+    }
+
+    async def main() -> None:
+        async with weather(10) as origin:
+            monkeypatch.setenv("GERBANG_EGRESS", origin.split("/")[2])
+            async with (
+                scripted(script, "--policy", VOICE, folder=tmp_path) as (server, model),
+                client(server, token) as http,
+            ):
+                tools = [
+                    tool("read", origin),
+                    tool("change", origin, method="POST"),
+                    tool("pay", origin, method="POST", risk="transactional"),
+                ]
+                status, said = await http.post("/api/tools", tools)
+                assert (status, said["source"]) == (200, "request")
+                told: dict[str, str] = {}
+                for name in script:
+                    _, run = await http.post("/v1/runs", {"prompt": name})
+                    await http.get(f"/v1/runs/{run['run_id']}/events")
+                    told[name] = model.requests[-1]["messages"][-1]["content"]
+                assert '"celsius":10' in told["read"]
+                assert '"celsius":10' in told["change"]
+                assert "NOBODY_TO_ASK" in told["pay"]
 
     asyncio.run(main())
 

@@ -220,8 +220,9 @@ def test_definitions_that_come_by_request_can_only_raise_their_class(
     data = json.dumps([definition(URL, method, risk=risk)]).encode()
     assert read_tools(data, origin="x")[0].defined_by == "file"
     if loads:
-        (tool,) = read_tools(data, origin="x", trusted=False)
-        assert (tool.contract.risk, tool.defined_by) == (risk, "request")
+        for approved, place in ((False, "unapproved"), (True, "request")):
+            (tool,) = read_tools(data, origin="x", trusted=False, approved=approved)
+            assert (tool.contract.risk, tool.defined_by) == (risk, place)
         return
     with pytest.raises(g.ContractError, match="risk: a definition that comes by request can only raise"):
         read_tools(data, origin="x", trusted=False)

@@ -8,6 +8,8 @@ from msgspec import Struct
 from gerbang.values.contract import Contract
 
 _VERSION: Final = re.compile(r"v([0-9]+)")
+UNAPPROVED: Final = "unapproved"
+"""The place of a definition that was sent, and that nobody who may define tools stands for."""
 
 
 class ToolFacts(Struct, frozen=True, gc=False):
@@ -80,7 +82,7 @@ def make_tool_facts(name: str, risk_class: str, **known: Any) -> ToolFacts:
 
 def tool_facts(contract: Contract, defined_by: str = "code") -> ToolFacts:
     """Return what policy sees of a contract. `defined_by` is what the runtime knows of its place: `code`,
-    `file`, `request`, `mcp` and so on; never what the definition says of itself.
+    `file`, `request`, `unapproved`, `mcp` and so on; never what the definition says of itself.
     """
     effects = contract.side_effects
     touched = {ref.kind for ref in contract.resources.values()}

@@ -19,6 +19,7 @@ from gerbang.contract.semantic import ReadAsked, SemanticFacts, unavailable
 from gerbang.ledger.keys import Fingerprints, caller_key, natural_key, runtime_key
 from gerbang.policy.floors import floored
 from gerbang.policy.input import NO_BUDGET, PolicyInput
+from gerbang.policy.tool_facts import UNAPPROVED
 from gerbang.ports import Clock, Policy
 from gerbang.runtime import refusals
 from gerbang.runtime.body import driven
@@ -303,7 +304,7 @@ class Admission:
             now,
             self._hours,
             proposal.repaired,
-            plan.info.defined_by != "request",
+            plan.info.defined_by != UNAPPROVED,
         )
         # in the order of the fields: for so many of them names cost a microsecond, at every call
         seen = ticket.seen = PolicyInput(

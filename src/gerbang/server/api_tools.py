@@ -49,6 +49,7 @@ async def replace(exchange: Exchange) -> Reply:
             egress=service.egress,
             timeout_s=service.tool_timeout_s,
             trusted=caller.may("admin") or not caller.authenticated,
+            approved=caller.authenticated,
             may_name_secrets=caller.may("admin"),
         )
         if not tools:

@@ -27,7 +27,8 @@ class HttpTool:
     """Implements `gerbang.ports.Tool`. Tools of one file share a pool.
 
     `notes` says what should be better about the definition; it is for the operator, not for the model.
-    `defined_by` is `file` for definitions that the operator keeps, `request` for those that were sent.
+    `defined_by` is `file` for definitions that the operator keeps, `request` for those that were sent
+    by somebody who may define tools, `unapproved` for those that nobody stands for.
     """
 
     blocking = False

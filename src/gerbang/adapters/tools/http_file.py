@@ -28,6 +28,7 @@ from gerbang.adapters.tools.http_template import nearest
 from gerbang.contract.build import make_contract
 from gerbang.contract.document import ContractDocument
 from gerbang.errors import ConfigError, ContractError
+from gerbang.policy.tool_facts import UNAPPROVED
 from gerbang.values import RiskClass
 
 TIMEOUT_S: Final = 15.0
@@ -78,12 +79,14 @@ def read_tools(
     egress: Iterable[str] | None = None,
     timeout_s: float = TIMEOUT_S,
     trusted: bool = True,
+    approved: bool = False,
     may_name_secrets: bool = True,
 ) -> list[HttpTool]:
     """Return the tools of a JSON array. `origin` names it in errors and in the contracts.
 
     `trusted` False is for definitions that an operator did not write: loopback and private addresses in
     them are refused unless `egress` names them, and what they say of their risk can only raise it.
+    `approved` says that whoever sent such ones may define tools, and so stands for them.
     Raises ContractError and, for `egress`, ConfigError.
     """
     entries = _entries(data, origin)
@@ -102,6 +105,7 @@ def read_tools(
                 egress=allowed,
                 timeout_s=timeout_s,
                 trusted=trusted,
+                approved=approved,
                 may_name_secrets=may_name_secrets,
             )
             if tool.contract.name in names:
@@ -129,6 +133,7 @@ def make_tool(
     egress: Egress | None,
     timeout_s: float = TIMEOUT_S,
     trusted: bool = True,
+    approved: bool = False,
     may_name_secrets: bool = True,
 ) -> HttpTool:
     """Return the tool of one definition. Raises BadField and ContractError."""
@@ -171,7 +176,8 @@ def make_tool(
     contract = make_contract(origin=where, **known)
     allowed = own_place(definition.place, trusted=trusted) if egress is None else egress
     notes = tuple(advice(definition) if told.strip() else (UNTOLD, *advice(definition)))
-    return HttpTool(contract, definition, pool, allowed, notes, "file" if trusted else "request")
+    place = "file" if trusted else "request" if approved else UNAPPROVED
+    return HttpTool(contract, definition, pool, allowed, notes, place)
 
 
 def _untold(definition: HttpDefinition) -> str:
