@@ -32,11 +32,15 @@ NAMES: Final[dict[str, Any]] = {
     "latency_ms": 0.0,
 }
 """What every record has, and what stands where nothing is known."""
-ENDS: Final = frozenset({"call.finished", "call.refused", "call.replayed", "call.resolved", "call.previewed"})
-"""Kinds of event that say how a call ended. `call.resolved` says it of one whose end was not known."""
+ENDS: Final = frozenset(
+    {"call.finished", "call.lost", "call.refused", "call.replayed", "call.resolved", "call.previewed"}
+)
+"""Kinds of event that say how a call ended. `call.lost` says that nobody knows, `call.resolved` how."""
 _APPROVAL: Final = "approval."
 _RESOLVED: Final = "call.resolved"
 _SENT: Final = frozenset({"call.finished", "call.lost"})
+_OF_FATE: Final = frozenset({_RESOLVED, "call.lost"})
+"""Kinds of event whose reasons are not the decision's: they tell how somebody knows, or who has to look."""
 _ONCE: Final = {"cost_units": 0.0, "latency_ms": 0.0}
 _NOTHING: Final = "approval.attempted"
 """Somebody wanted to decide and could not: it says nothing of the call."""
@@ -70,6 +74,8 @@ class Calls:
         if event.kind == _RESOLVED:  # how it ended is told anew, and its cost stands where it was sent
             record.update(self._unsure.pop(name, record) | {"error_code": "", "effect": "", **_ONCE})
         record["seq"], record["kind"] = event.seq, event.kind
+        if event.kind in _OF_FATE and "reasons" in body:
+            body["fate"] = body.pop("reasons")
         if asks:
             record["approval_state"] = body.get("state", "")
             record["policy_decision"] = record["policy_decision"] or "needs_approval"

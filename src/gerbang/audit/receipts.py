@@ -64,6 +64,10 @@ def receipt(
     return made
 
 
+_RAN = frozenset({"call.finished", "call.resolved", "call.lost"})
+"""Kinds of event of what was sent. Of the last nobody knows more: that is no block."""
+
+
 def hash_of(arguments: Any) -> str:
     """Return the format's hash of arguments, which are those of a canonical text, read."""
     return _sha256(arguments)
@@ -112,7 +116,7 @@ def _approval(call: Mapping[str, Any]) -> dict[str, Any]:
 
 def _execution(call: Mapping[str, Any]) -> dict[str, Any]:
     again = call.get("kind") == "call.replayed"  # nothing ran: who counts effects must not count it twice
-    ran = call.get("kind") in ("call.finished", "call.resolved")
+    ran = call.get("kind") in _RAN
     status = "blocked" if not ran else "success" if call.get("status") == "success" else "failure"
     made = {"status": status, "completed_at": moment(_time(call))}
     if call.get("error_code") or again:

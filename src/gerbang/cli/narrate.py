@@ -74,9 +74,13 @@ class Narrator:
         if result.status == "ok":
             value = result.value
             screen.line(printable(value if isinstance(value, str) else _json(value)).removesuffix("\n"))
+            if result.replayed:
+                screen.note(say("given_again"))
         else:
             for line in _trouble(result):
                 screen.note(line)
+            if result.error is not None and result.error.effect == "unknown":
+                screen.note(say("in_doubt"))
 
     def _needed(self, event: ApprovalNeeded) -> None:
         if self._asks_here:

@@ -244,6 +244,14 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Run {run} belum berakhir. Permintaan tetap berlaku: yang menjalankannya mengakhirinya sebelum "
         "panggilan berikutnya.",
     ),
+    "in_doubt": (
+        "Somebody has to find out what became of it, and say so: gerbang runs uncertain",
+        "Seseorang harus mencari tahu apa yang terjadi, lalu mengatakannya: gerbang runs uncertain",
+    ),
+    "given_again": (
+        "Nothing was run: this is the stored result of the same call, made earlier.",
+        "Tidak ada yang dijalankan: ini hasil tersimpan dari panggilan yang sama sebelumnya.",
+    ),
     "cancel_late": (
         "Run {run} is {state} already; nothing was changed.",
         "Run {run} sudah {state}; tidak ada yang diubah.",

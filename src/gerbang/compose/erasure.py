@@ -15,11 +15,16 @@ from gerbang.runtime.stored import stored_error
 from gerbang.runtime.writing import write
 from gerbang.values import Principal
 from gerbang.values.principal import is_name
-from gerbang.values.record import ERASED, RUN_SWITCH, Batch, Erase, RunRow, RunState
+from gerbang.values.record import ERASED, RUN_SWITCH, Batch, CallState, Erase, RunRow, RunState
 from gerbang.values.text import clean_text
 
 DAY_S: Final = 86_400.0
 _PAGE: Final = 100
+_FIRST: Final[dict[str, str]] = {
+    CallState.PLANNED: "Decide or withdraw its request (gerbang approvals)",
+    CallState.UNCERTAIN: "Say what became of it (gerbang runs resolve)",
+}
+"""What has to be done about a call before its run is erased."""
 
 
 class Pruned(Struct, frozen=True):
@@ -86,8 +91,8 @@ async def _erase(store: Store, clock: Clock, row: RunRow, by: Principal, reason:
     if waiting := await store.open_calls(row.run_id):
         first = waiting[0]
         raise UsageError(
-            f"The call {first.call_id} of run {row.run_id} is {first.state}: it needs its arguments. Settle "
-            "it, and erase the run then."
+            f"The call {first.call_id} of run {row.run_id} is {first.state}: it needs its arguments. "
+            f"{_FIRST.get(first.state, 'Let it end')}, and erase the run then."
         )
     body = RunErased(row.run_id, by.user, by.tenant, said_text(str(reason)), clock.now())
     done = await write(
