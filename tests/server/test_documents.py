@@ -195,6 +195,17 @@ def test_logs_are_json_lines_without_secrets(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_a_contract_is_written_in_one_order(plain: Server) -> None:
+    async def work(client: Client) -> None:
+        _, view = await client.get("/v1/tools/mail.send.v1")
+        for name in ("retry_on", "never_retry_on"):
+            words = view["contract"]["retry"][name]
+            assert len(words) > 2
+            assert words == sorted(words)
+
+    asking(plain, work)
+
+
 def test_health_and_readiness(plain: Server) -> None:
     async def work(client: Client) -> None:
         for path in ("/healthz", "/readyz"):

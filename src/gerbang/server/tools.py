@@ -56,7 +56,7 @@ def _offered(exchange: Exchange) -> list[Contract]:
 
 def tool_view(item: Contract) -> ToolView:
     """Return a contract as it is shown. Its secrets are names, never values."""
-    whole: dict[str, Any] = to_builtins(item)
+    whole: dict[str, Any] = to_builtins(item, order="deterministic")  # the same from every process
     for name in ("name", "description", "risk", "parameters", "returns", "origin", "digest"):
         whole.pop(name, None)
     return ToolView(
