@@ -82,7 +82,12 @@ WRONG: list[tuple[tuple[str, ...], int, str, str]] = [
     # names and ids
     (("approvals", "approve", "x", "--as", "", *STORE), 2, "--as takes", "1 to 512"),
     (("approvals", "deny", "x", "--tenant", " ", *STORE), 2, "--tenant takes", "1 to 512"),
-    (("approvals", "list", "--state", "done", *STORE), 2, "no state done", "Write pending"),
+    (
+        ("approvals", "list", "--state", "done", *STORE),
+        2,
+        "no state done",
+        "Write one of pending",
+    ),
     (("approvals", "list", "--before", "zz", *STORE), 2, "'zz'", "Begin again with the first page"),
     (("runs", "cancel", "nothing", *STORE), 2, "no run nothing", "gerbang runs list"),
     (("runs", "cost", "--since", "yesterday", *STORE), 2, "'yesterday'", "--since takes"),

@@ -38,7 +38,7 @@ def test_pending_then_approved_then_run_once(url: str) -> None:
             assert (await send(gate)).replayed
             used = await gate.store.approval(waiting.approval_id)
             assert used is not None
-            assert used.state == "used"
+            assert (used.state, used.decided_by, used.decided_at) == ("used", "boss", approval.decided_at)
             records = await bodies(gate.store, "r")
             assert [record["kind"] for record in records] == [
                 "approval.requested",

@@ -34,6 +34,7 @@ BROKEN = {"error_type": "upstream_error", "code": "HTTP_5XX"}
 ABSENT = {"error_type": "upstream_error", "code": "HTTP_4XX"}
 MOVED = {"error_type": "upstream_error", "code": "HTTP_3XX"}
 BUSY = {"error_type": "rate_limited", "code": "HTTP_4XX"}
+NO_VERB = {"error_type": "upstream_error", "code": "HTTP_METHOD"}
 KEPT_OUT = {"error_type": "permission_denied", "code": "SECRET_MISSING"}
 
 
@@ -45,6 +46,7 @@ KEPT_OUT = {"error_type": "permission_denied", "code": "SECRET_MISSING"}
         ([ABSENT] * 6, False),  # somebody asked for six things that there are not: the service is well
         ([MOVED] * 6, False),
         ([BUSY] * 6, False),
+        ([NO_VERB] * 6, False),
         ([DOWN] * 4 + [ABSENT] + [DOWN] * 4, False),
         ([DOWN] * 4 + [KEPT_OUT] + [DOWN], True),  # what never came to the service tells nothing of it
     ],

@@ -34,6 +34,7 @@ _MAX_LIMIT: Final = 1_000
 _ALL: Final = "all"
 _RUNS_WHEN_MADE: Final = "The call runs when its program makes it again."
 _TOLD: Final = "Whoever made the call is told when they make it again."
+_STATES: Final = ("pending", "granted", "refused", "expired", "cancelled", "used", _ALL)
 
 Name = Annotated[
     str,
@@ -85,8 +86,8 @@ def list_(
     json: options.Json = False,
 ) -> int:
     """List requests, newest first."""
-    if state not in ("pending", "granted", "refused", "expired", "cancelled", "used", _ALL):
-        raise UsageError(f"There is no state {one_line(state, 40)}. Write pending, used, or all.")
+    if state not in _STATES:
+        raise UsageError(f"There is no state {one_line(state, 40)}. Write one of {', '.join(_STATES)}.")
 
     async def read(gate: Gateway) -> tuple[list[ApprovalRow], float]:
         rows_found = await gate.store.approvals(

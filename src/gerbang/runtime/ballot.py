@@ -125,8 +125,12 @@ def opened(row: ApprovalRow) -> Ballot | None:
 
 
 def ended(row: ApprovalRow, what: ApprovalEvent, note: str, at: float) -> ApprovalRow:
-    """Return the request after it expired or was withdrawn. Raises UsageError when it is decided already."""
-    return replace(row, state=_next(row, what), decided_at=at, note=said_text(note) or row.note)
+    """Return the request after it expired or was withdrawn. Raises UsageError when it is decided already.
+
+    When a person decided before, `decided_at` stays when that was.
+    """
+    decided = at if row.decided_by is None else row.decided_at
+    return replace(row, state=_next(row, what), decided_at=decided, note=said_text(note) or row.note)
 
 
 def _next(row: ApprovalRow, what: ApprovalEvent) -> str:

@@ -13,6 +13,8 @@ _ANSWERED: Final = frozenset({"HTTP_3XX", "HTTP_4XX", "NOT_HAPPENED"})
 """Codes of an upstream that is well, and said no to this one request."""
 _UNHEARD: Final = frozenset({"permission_denied", "cancelled", "internal_error"})
 """What says nothing of the upstream: the call did not come so far, or the tool itself broke."""
+_UNSENT: Final = frozenset({"TOO_MANY_LATE_CALLS", "HTTP_METHOD"})
+"""The same by their codes: no thread was free, the verb of the definition is none."""
 
 
 class _Circuit:
@@ -58,8 +60,10 @@ class Breakers:
     def noted(self, contract: Contract, error: CallError | None, now: float) -> None:
         """Count the outcome of a call."""
         kind, code = ("", "") if error is None else (error.error_type, error.error_code)
+        if kind in _UNHEARD or code in _UNSENT:
+            return
         failed = kind in _COUNTED and code not in _ANSWERED
-        if not failed and (not self.troubled or kind in _UNHEARD or code == "TOO_MANY_LATE_CALLS"):
+        if not failed and not self.troubled:
             return
         name = upstream_of(contract)
         if not failed:

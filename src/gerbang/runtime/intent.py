@@ -172,7 +172,7 @@ def intent_batch(
     else:
         batch.calls = (*batch.calls, row)
     if verdict is not None:
-        verdict.use(batch, at)
+        verdict.use(batch)
     batch.stops = ticket.plan.stops + session.stops
     batch.lease = session.lease
     if ticket.plan.limits or ticket.plan.rate is not None:

@@ -47,12 +47,12 @@ class Verdict(Struct, frozen=True, gc=False):
     binding: str | None = None
     seal: Callable[[ApprovalRow], ApprovalRow] = _as_it_is
 
-    def use(self, batch: Batch, at: float) -> None:
+    def use(self, batch: Batch) -> None:
         """Put the one use of the grant into the batch that uses it."""
         approval = self.approval
         state = None if approval is None else advance(approval.state, ApprovalEvent.USE)
         if approval is not None and state is not None:
-            batch.approvals = (*batch.approvals, self.seal(replace(approval, state=state, decided_at=at)))
+            batch.approvals = (*batch.approvals, self.seal(replace(approval, state=state)))
             batch.expects = {**batch.expects, approval.approval_id: approval.seal or approval.state}
 
     def give_up(self, batch: Batch, at: float, error: CallError) -> None:
