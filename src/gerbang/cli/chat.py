@@ -18,6 +18,7 @@ from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.cli.standard_input import checked_argument, read_all
 from gerbang.cli.texts import say
+from gerbang.compose.carrying import answer_of
 from gerbang.config import Settings
 from gerbang.errors import GerbangError, UsageError
 from gerbang.runtime.events import AgentEvent, AnswerDelta, Finished, RunResult, ToolCalled
@@ -147,7 +148,7 @@ async def _ask(
                     voice=voice,
                 )
             codes.append(for_status(result.status))
-            _remember(history, text, result)
+            await _remember(agent, history, text, result)
     return next((code for code in codes if code != Exit.DONE), Exit.DONE)
 
 
@@ -165,9 +166,11 @@ async def _documents(
     return result
 
 
-def _remember(history: list[Message], text: str, result: RunResult) -> None:
+async def _remember(agent: "g.Agent", history: list[Message], text: str, result: RunResult) -> None:
     if result.status == "completed":
-        history += [Message("user", text), Message("assistant", result.answer)]
+        gateway = agent.gateway
+        answer = await answer_of(gateway.store, result.run_id, gateway.catalogue, result.answer)
+        history += [Message("user", text), answer]
 
 
 async def turn(
@@ -289,9 +292,8 @@ def _take_turn(
         result = runner.run(
             turn(agent, screen, text, history=list(history), asks_here=asks_here, voice=voice)
         )
+        runner.run(_remember(agent, history, text, result))
     except KeyboardInterrupt:
         screen.note("\n" + say("stopped"))
     except GerbangError as error:
         screen.note(say("error", text=one_line(str(error), 600)))
-    else:
-        _remember(history, text, result)

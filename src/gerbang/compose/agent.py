@@ -21,6 +21,7 @@ from gerbang.compose.agent_options import (
     whole,
     words,
 )
+from gerbang.compose.carrying import brings_outside
 from gerbang.compose.client_tools import Client, ClientTools
 from gerbang.compose.continuing import continued, last_results
 from gerbang.compose.events import AgentEvent, RunResult
@@ -252,6 +253,7 @@ class Agent:
         if given.client is not None:
             brought = last_results(said)
             said = await continued(self.gateway.store, session, said, settings)
+        session.memory.tainted = brings_outside(said)
         store = self.gateway.store
         if run_id is not None and await store.run(run_id) is not None:
             raise AlreadyBegun(run_id)
@@ -297,6 +299,7 @@ class Agent:
             fresh = await gateway.store.run(run_id)
             progress = await progress_of(gateway.store, fresh or row)  # as it is now that it is ours
             await remember(gateway.store, session, session.memory)
+            session.memory.tainted |= brings_outside(progress.opening.messages)
             return await self._driver(session, self._settings(_NO_CLIENT.sampling), tools).resume(progress)
         finally:
             await gateway.leases.let_go(session)

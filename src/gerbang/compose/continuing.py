@@ -44,7 +44,6 @@ async def continued(
     """
     if not any(message.role == "tool" or message.tool_calls for message in messages):
         return list(messages)
-    session.memory.tainted = True
     asked = [place for place, message in enumerate(messages) if message.tool_calls]
     newest = set(asked[-_NEWEST:])
     out: list[Message] = []

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
+from gerbang.compose.carrying import answer_of
 from gerbang.errors import UsageError
 from gerbang.server.cancelling import cancel_run
 from gerbang.server.live import LiveRun
@@ -80,7 +81,9 @@ async def create(exchange: Exchange) -> Reply:
         before = await own_run(service.store, asked.continues, who.tenant)
         if before is None or before.user != who.user:
             raise not_found("run to continue")
-        history = [Message("user", before.prompt), Message("assistant", before.answer)]
+        catalogue = service.toolsets.of(who.tenant).gateway.catalogue
+        answer = await answer_of(service.store, before.run_id, catalogue, before.answer)
+        history = [Message("user", before.prompt), answer]
     live = None if name is None else service.runs.find(name, who.tenant)
     live = live or service.runs.start(
         service.toolsets.of(who.tenant),

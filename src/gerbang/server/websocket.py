@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from gerbang.compose.carrying import answer_of
 from gerbang.server.app_scope import caller_of, service_of
 from gerbang.server.cancelling import cancel_run
 from gerbang.server.identity import Caller
@@ -242,7 +243,9 @@ class Connection:
             self._own.pop(live.run_id, None)
             self._ending.discard(live.run_id)
         if live.answer:
-            conversation.history += [Message("user", message.text), Message("assistant", live.answer)]
+            gateway = self._service.toolsets.of(who.tenant).gateway
+            answer = await answer_of(gateway.store, live.run_id, gateway.catalogue, live.answer)
+            conversation.history += [Message("user", message.text), answer]
             del conversation.history[:-_MAX_HISTORY]
 
     def _cancel_own(self) -> None:
