@@ -15,7 +15,12 @@ ASK_MAIL = [("mail__send__v1", {"to": "ana@example.org", "text": "hello"})]
 def test_the_embedded_model_answers(place: Path) -> None:
     ran = gerbang("chat", "What is 25 * 4 + 10?", cwd=place)
     assert ran.code == 0
-    assert "110" in ran.out
+    assert ("110" in ran.out, "only picks tools" in ran.err) == (True, False)
+
+
+def test_the_embedded_model_says_that_it_does_not_talk(place: Path) -> None:
+    ran = gerbang("chat", "hi", cwd=place)
+    assert (ran.code, "only picks tools" in ran.err) == (0, True)
 
 
 def test_prompt_from_standard_input(place: Path) -> None:

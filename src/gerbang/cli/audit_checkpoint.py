@@ -87,6 +87,7 @@ def _output(out: Path | None) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         draft.replace(out)
     except OSError as error:
-        raise ConfigError(f"{out} cannot be written: {error.strerror}. Name another file.") from None
+        hint = "" if out.parent.is_dir() else f", or make the folder {out.parent} first"
+        raise ConfigError(f"{out} cannot be written: {error.strerror}. Name another file{hint}.") from None
     finally:
         draft.unlink(missing_ok=True)

@@ -216,6 +216,8 @@ async def turn(
         screen.note(f"({ending}{_because(result)})")
     elif result.detail:
         screen.note(f"({one_line(result.detail, 400)})")
+    elif not result.calls and not agent.model.writes_prose:
+        screen.note(say("no_prose"))
     return result
 
 

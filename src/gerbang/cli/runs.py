@@ -18,6 +18,7 @@ from gerbang.cli.screen import Screen
 from gerbang.cli.table import rows
 from gerbang.cli.texts import say
 from gerbang.cli.timeline import next_step, timeline
+from gerbang.compose.asked import asked_of
 from gerbang.compose.waiting import Waits, waits_for
 from gerbang.config import Settings
 from gerbang.errors import UsageError
@@ -27,7 +28,6 @@ from gerbang.values.record import AnswerRow, CallRow, EventRow, RunRow
 
 T = TypeVar("T")
 _MAX_LIMIT: Final = 10_000
-_FIRST_EVENTS: Final = 3
 
 
 def register(app: typer.Typer) -> None:
@@ -57,7 +57,7 @@ def list_(
 
     async def read(opened: Store) -> list[tuple[RunRow, str, Waits | None]]:
         now, newest = await opened.time(), await opened.runs(limit=limit)
-        return [(run, await _asked(opened, run), await waits_for(opened, run, now)) for run in newest]
+        return [(run, await asked_of(opened, run), await waits_for(opened, run, now)) for run in newest]
 
     settings = options.settings(config, store=store, lang=lang)
     found = _read(settings, read) or []
@@ -131,19 +131,6 @@ def _read(settings: Settings, read: Callable[[Store], Awaitable[T]]) -> T | None
 def _name(run: RunRow) -> str:
     """Return the whole name, which commands take: a caller chose it, and may have put anything into it."""
     return one_line(run.run_id, 10 * MAX_NAME)
-
-
-async def _asked(store: Store, run: RunRow) -> str:
-    """Return what began a run: its prompt, or the tools of calls that were made without a model."""
-    if run.prompt:
-        return run.prompt
-    names = dict.fromkeys(call.tool for call in await store.calls(run.run_id))
-    if not names:  # refused before they were sent: only the record tells
-        bodies = [
-            msgspec.json.decode(event.body) for event in await store.events(run.run_id, limit=_FIRST_EVENTS)
-        ]
-        names = dict.fromkeys(str(body["tool_name"]) for body in bodies if body.get("tool_name"))
-    return f"call {', '.join(names)}" if names else ""
 
 
 def _when(seconds: float) -> str:

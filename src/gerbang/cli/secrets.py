@@ -72,7 +72,10 @@ def remove(
     store = opened(options.settings(config, secrets=secrets).secrets)
     check_secret(name)
     if not store.remove(name):
-        raise UsageError(f"There is no secret {name} in {store.address}. See: gerbang secrets list")
+        raise UsageError(
+            f"There is no secret {name} in {store.address}. "
+            f"See: gerbang secrets list --secrets {one_line(store.address)}"
+        )
     _say(json, {"removed": name, "store": store.address}, f"Removed {name} from {one_line(store.address)}.")
     return Exit.DONE
 

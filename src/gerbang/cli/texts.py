@@ -244,6 +244,12 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Run {run} belum berakhir. Permintaan tetap berlaku: yang menjalankannya mengakhirinya sebelum "
         "panggilan berikutnya.",
     ),
+    "no_prose": (
+        "(this model only picks tools: ask for something that a tool does, such as: Read notes.txt. "
+        "For a model that talks, see --model.)",
+        "(model ini hanya memilih alat: mintalah sesuatu yang bisa dikerjakan alat, misalnya: Baca berkas "
+        "catatan.txt. Untuk model yang bisa mengobrol, lihat --model.)",
+    ),
     "in_doubt": (
         "Somebody has to find out what became of it, and say so: gerbang runs uncertain",
         "Seseorang harus mencari tahu apa yang terjadi, lalu mengatakannya: gerbang runs uncertain",

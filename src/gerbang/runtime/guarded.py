@@ -234,7 +234,7 @@ def _no_value(name: str) -> ToolError:
     return _refused(
         name,
         f"The secret {name} has no value, so nothing was run. Somebody who runs Gerbang has to set it: "
-        f"as the environment variable {name}, or with `gerbang secrets set {name}`.",
+        f"as the environment variable {name}, or with `gerbang secrets set {name} --secrets file:PATH`.",
         "SECRET_MISSING",
         "Tell the user which secret is missing; never ask them for its value.",
     )
@@ -265,5 +265,5 @@ def _unavailable(name: str) -> ToolError:
         name,
         f"The store of secrets could not be read for {name}, so nothing was run.",
         "SECRETS_UNAVAILABLE",
-        "Tell the user to check the store with `gerbang secrets list`.",
+        "Tell the user to check the store with `gerbang secrets list --secrets ADDRESS`.",
     )

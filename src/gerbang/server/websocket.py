@@ -79,6 +79,7 @@ class Ping(Struct, frozen=True, tag="ping", tag_field="type"):
     id: str | int | None = None
 
 
+_READABLE: Final = "Send a JSON object whose type is user_text, cancel, resume or ping."
 _INCOMING: Final = msgspec.json.Decoder(UserText | Cancel | Resume | Ping)
 
 
@@ -146,7 +147,7 @@ class Connection:
         try:
             message = _INCOMING.decode(data)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            await self._error("BAD_MESSAGE", f"The message cannot be read: {error}.")
+            await self._error("BAD_MESSAGE", f"The message cannot be read: {error}. {_READABLE}")
             return
         if has_repeated_keys(data):
             await self._error("BAD_MESSAGE", "The message can be read in two ways: a key stands twice.")

@@ -194,13 +194,13 @@ ERRORS: Final[dict[str, Sentence]] = {
     "TENANT_MISMATCH": Sentence("The resource belongs to another tenant.", "Stop, and tell the user."),
     "SECRET_MISSING": Sentence(
         "The secret {name} has no value, so nothing was run. Somebody who runs Gerbang has to set it: "
-        "as the environment variable {name}, or with `gerbang secrets set {name}`.",
+        "as the environment variable {name}, or with `gerbang secrets set {name} --secrets file:PATH`.",
         "Tell the user which secret is missing; never ask them for its value.",
         "A secret that the tool needs has no value, so nothing was run.",
     ),
     "SECRETS_UNAVAILABLE": Sentence(
         "The store of secrets could not be read for {name}, so nothing was run.",
-        "Tell the user to check the store with `gerbang secrets list`.",
+        "Tell the user to check the store with `gerbang secrets list --secrets ADDRESS`.",
         "The store of secrets could not be read, so nothing was run.",
     ),
     "SECRET_TOO_SHORT": Sentence(

@@ -199,13 +199,13 @@ ERRORS: Final[dict[str, Sentence]] = {
     "TENANT_MISMATCH": Sentence("Sumber ini milik tenant lain.", "Berhenti, dan beri tahu pengguna."),
     "SECRET_MISSING": Sentence(
         "Rahasia {name} belum diisi, jadi tidak ada yang dijalankan. Pengelola Gerbang harus mengisinya: "
-        "sebagai variabel lingkungan {name}, atau dengan `gerbang secrets set {name}`.",
+        "sebagai variabel lingkungan {name}, atau dengan `gerbang secrets set {name} --secrets file:PATH`.",
         "Beri tahu pengguna rahasia mana yang kurang; jangan pernah meminta isinya.",
         "Rahasia yang diperlukan tool belum diisi, jadi tidak ada yang dijalankan.",
     ),
     "SECRETS_UNAVAILABLE": Sentence(
         "Penyimpanan rahasia tidak dapat dibaca untuk {name}, jadi tidak ada yang dijalankan.",
-        "Minta pengguna memeriksa penyimpanannya dengan `gerbang secrets list`.",
+        "Minta pengguna memeriksa penyimpanannya dengan `gerbang secrets list --secrets ADDRESS`.",
         "Penyimpanan rahasia tidak dapat dibaca, jadi tidak ada yang dijalankan.",
     ),
     "SECRET_TOO_SHORT": Sentence(

@@ -186,11 +186,13 @@ def test_tools_are_shown_with_what_the_review_finds() -> None:
             count = len((await http.get("/v1/tools"))[1]["tools"])
             _, page, _ = await at.get("/console/tools")
             assert f"{count} tools" in page
+            found = re.findall(r'level-(\w+)">', between(page, "disk.wipe.v1</a>", "</tr>"))
+            assert found == [level for level in ("error", "warning", "note") if level in found]
             _, page, _ = await at.get("/console/tools?q=wipe+DISK")
             assert ("disk.wipe.v1" in page, "1 tool<" in page, "bank.pay" in page) == (True, True, False)
             _, page, _ = await at.get("/console/tool?name=disk.wipe.v1")
             assert "destructive" in page
-            assert '<span class="tag strong">' in between(page, "<h2>Findings</h2>", "<h2>")
+            assert '<span class="tag strong level-' in between(page, "<h2>Findings</h2>", "<h2>")
             assert "&#34;disk&#34;" in between(page, "JSON Schema", "</pre>")
             assert (await at.get("/console/tool?name=no.such"))[0] == 404
 
@@ -235,7 +237,7 @@ def test_runs_with_odd_names_have_their_pages() -> None:
                 await http.call("print.page.v1", {"page": 7}, run_id=name)
             _, page, _ = await at.get("/console/runs")
             places = re.findall(r'href="(/console/run\?id=[^"]+)"', page)
-            assert len(places) == len(ODD)
+            assert len(places) == page.count("call print.page.v1") == len(ODD)
             for place in places:
                 status, shown, _ = await at.get(place)
                 assert (status, "printed 7" in shown) == (200, True), place

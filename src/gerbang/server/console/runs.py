@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
+from gerbang.compose.asked import asked_of
 from gerbang.server.cancelling import cancel_run
 from gerbang.server.console import pages
 from gerbang.server.console.cards import LONG, contract_of, hidden_of, is_long
@@ -38,7 +39,7 @@ async def listed(visit: Visit) -> Reply:
     )
     return visit.page(
         "runs.html",
-        rows=rows,
+        rows=[(row, await asked_of(visit.store, row)) for row in rows],
         state=asked.get("state", ""),
         states=STATES,
         following=rows[-1].run_id if len(rows) == _PAGE else None,

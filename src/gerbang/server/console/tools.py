@@ -94,7 +94,7 @@ async def _known(visit: Visit) -> tuple[list[Contract], Sequence[Finding]]:
 
 def _counts(findings: Sequence[Finding]) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
-    for finding in findings:
+    for finding in sorted(findings, key=lambda finding: LEVELS.index(finding.level), reverse=True):
         levels = counts.setdefault(finding.tool, {})
         levels[finding.level] = levels.get(finding.level, 0) + 1
     return counts
