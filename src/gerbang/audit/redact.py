@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from gerbang.audit import broken
+from gerbang.audit import broken, nested
 from gerbang.audit.writings import escaped, known, longest
 
 MASK: Final = "[redacted]"
@@ -97,14 +97,15 @@ def redact_exact(text: str, secrets: Iterable[str]) -> str:
 
     Values are also found JSON-escaped, HTML-escaped and percent-encoded (wholly or in part, several times,
     and one inside the other), in hexadecimal, and inside base64 of either alphabet, the last two also as JSON
-    writes them and broken into lines of 16 characters or more. Not found: a value that is cut into pieces in
-    another way, base64 or hexadecimal that was encoded a second time, or what is written otherwise.
+    writes them and broken into lines of 16 characters or more; or in either of them that was put into either
+    again. Not found: a value that is cut into pieces in another way, or written otherwise.
     """
     values = tuple(sorted({secret for secret in secrets if secret}))
     if not values:
         return text
     pattern = known(values)
     text = pattern.sub(MASK, broken.masked(text, pattern, MASK))  # lines first, while they are whole
+    text = nested.masked(text, values, MASK)
     return escaped(values).sub(MASK, text) if "%" in text or "\\" in text or "&" in text else text
 
 

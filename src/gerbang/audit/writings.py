@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from html import escape
 from typing import Final
@@ -23,6 +24,15 @@ def known(secrets: tuple[str, ...]) -> "re.Pattern[str]":
     writings |= {pattern for secret in secrets for text in _in_json(secret) for pattern in _base64(text)}
     writings |= {"".join(map(_percent, secret)) for secret in secrets}
     return re.compile("|".join(sorted(writings, key=len, reverse=True)))
+
+
+@lru_cache(maxsize=64)
+def twice(secrets: tuple[str, ...]) -> "re.Pattern[str] | None":
+    """Return a pattern of the secrets in base64 or hexadecimal of either of these; None when all are too
+    short for that.
+    """
+    found = {pattern for secret in secrets for pattern in _twice(secret)}
+    return re.compile("|".join(sorted(found, key=len, reverse=True))) if found else None
 
 
 @lru_cache(maxsize=64)
@@ -61,12 +71,28 @@ def _base64(secret: str) -> set[str]:
     raw, found = secret.encode("utf-8", "surrogatepass"), set()
     if len(raw) < _MIN_ENCODED:
         return set()
-    for shift in range(3):  # a secret inside a longer text stands in one of three places of base64
-        code = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
-        inner = code[(0, 2, 3)[shift] : len(code) - (1 if (shift + len(raw)) % 3 else 0)]
-        inner = inner.replace("/", r"(?:\\{0,3}/|_|%2[Ff])")
+    for core in _cores(raw):
+        inner = core.decode().replace("/", r"(?:\\{0,3}/|_|%2[Ff])")
         found.add(inner.replace("+", r"(?:\+|-|%2[Bb]|\\{1,3}u002[Bb])"))
     return found
+
+
+def _twice(secret: str) -> set[str]:
+    """Return patterns of the secret in base64 or hexadecimal that was put into either of these again."""
+    raw = secret.encode("utf-8", "surrogatepass")
+    if len(raw) < _MIN_ENCODED:
+        return set()
+    codes = {core.decode() for core in _cores(raw)}
+    codes |= {code.replace("+", "-").replace("/", "_") for code in codes} | {raw.hex(), raw.hex().upper()}
+    again = {code.encode().hex() for code in codes}
+    return again | {code.upper() for code in again} | {one for code in codes for one in _base64(code)}
+
+
+def _cores(raw: bytes) -> Iterator[bytes]:
+    """Yield what of base64 is the bytes' own, in the three places that they can stand in inside more."""
+    for shift in range(3):
+        code = base64.b64encode(b"\0" * shift + raw).rstrip(b"=")
+        yield code[(0, 2, 3)[shift] : len(code) - (1 if (shift + len(raw)) % 3 else 0)]
 
 
 def _percent(char: str) -> str:
