@@ -69,6 +69,7 @@ SELF["properties"]["self"] = SELF
         ({"cost_units": -1}, "cost_units: must be a number from 0 to 1000000000, not -1."),
         ({"cost_units": float("nan")}, "cost_units"),
         ({"cost_units": "1"}, "cost_units"),
+        ({"key_namespace": "pay"}, "key_namespace is of no use without natural_key"),
         ({"natural_key": ["town"]}, "natural_key names 'town', which is not a parameter"),
         ({"natural_key": "city"}, "natural_key: must be a list of words, not 'city'."),
         ({"sensitive": ["pin"]}, "sensitive names 'pin', which is not a parameter"),

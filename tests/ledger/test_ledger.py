@@ -84,6 +84,8 @@ DIFFERENT = {
     "natural, other tenant": natural("pay.send.v1", "id", tenant="u", id=1),
     "natural, no version": natural("pay.send.vx", "id", id=1),
     "natural, list": natural("pay.send.v1", "id", id=[1]),
+    "natural, namespace": natural_key("t", "pay.send.v1", ("id",), {"id": 1}, "bank"),
+    "natural, other namespace": natural_key("t", "pay.send.v1", ("id",), {"id": 1}, "bank.v1"),
 }
 
 

@@ -148,6 +148,39 @@ def test_a_natural_key(url: str) -> None:
     assert effects.log == ["paid 7 5", "paid 8 5"]
 
 
+def test_tools_of_one_namespace_have_the_same_effect(url: str) -> None:
+    sent: list[str] = []
+
+    def paying(name: str, namespace: str) -> Any:
+        @g.tool(name=name, risk="transactional", natural_key=("invoice",), key_namespace=namespace)
+        def pay(invoice: str) -> str:
+            """Pay an invoice."""
+            sent.append(f"{name} {invoice}")
+            return "paid"
+
+        return pay
+
+    tools = [paying("bank.wire.v1", "payments"), paying("card.pay.v1", "payments"), paying("cash.pay.v1", "")]
+    match = {"tool": [tool.contract.name for tool in tools]}
+    rules = g.Policy.from_rules(
+        [{"id": "all", "match": match, "decision": "allow", "reason": "TEST", "auto": True}]
+    )
+
+    async def work() -> None:
+        async with g.Gateway(tools=tools, store=url, policy=rules) as gate:
+            for name, found in [
+                ("bank.wire.v1", "ok"),
+                ("card.pay.v1", "KEY_REUSED"),
+                ("cash.pay.v1", "ok"),
+                ("bank.wire.v1", "replayed"),
+            ]:
+                result = await gate.call(name, {"invoice": "7"})
+                assert ("replayed" if result.replayed else code(result)) == found, name
+
+    run(work())
+    assert sent == ["bank.wire.v1 7", "cash.pay.v1 7"]
+
+
 @pytest.mark.parametrize("tool", ["docs.write.v1", "docs.store.v1"])
 def test_a_duplicate_in_flight_joins(tool: str, url: str) -> None:
     effects = Effects()

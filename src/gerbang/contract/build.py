@@ -99,6 +99,7 @@ _DEPTH: Final = MAX_ARGUMENT_DEPTH - 1  # they stand inside the contract
 _JSON: Final = frozenset({"parameters", "returns", "annotations"})  # written as they are, or refused
 _SAME: Final = (
     *("guidance", "side_effects", "retry", "honours_key", "key_argument", "probe", "concurrency", "rate"),
+    "key_namespace",
     *("idle_timeout_s", "cancellation", "partial_result", "error_categories", "owner", "data_class"),
     *("scopes", "validators", "facts", "deprecated", "replaced_by", "retired", "body"),
 )

@@ -43,6 +43,8 @@ def _check_arguments(contract: Contract, where: str) -> None:
                 raise ContractError(
                     f"{where}: {label} names {field!r}, which is not a parameter{nearest(field, known)}."
                 )
+    if contract.key_namespace and not contract.natural_key:
+        raise ContractError(f"{where}: key_namespace is of no use without natural_key: name its arguments.")
     for field in sorted(contract.runtime_fields):
         if field in known or field in schema.get("required", ()):
             raise ContractError(

@@ -70,6 +70,9 @@ class ContractDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     key_argument: Annotated[Word | None, _said("Parameter of the function that takes the key.")] = None
     probe: Annotated[Probe | None, _said("A reading tool that tells whether a call has happened.")] = None
     natural_key: Annotated[tuple[Word, ...], _said("Arguments that identify the effect.")] = ()
+    key_namespace: Annotated[
+        str, _said("What natural keys stand in, default: the name without its version.", max_length=128)
+    ] = ""
     concurrency: Annotated[Slots | None, _said("Calls at the same time.")] = None
     rate: Annotated[Rate | None, _said("Calls in a time.")] = None
     cost_units: Annotated[float, _said("What one call is booked with.", ge=0, le=1e9)] = 0.0

@@ -36,6 +36,7 @@ class ContractFields(TypedDict, total=False):
     key_argument: str | None
     probe: Probe | Fields | None
     natural_key: Iterable[str]
+    key_namespace: str
     concurrency: int | None
     rate: Rate | Fields | None
     cost_units: float

@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from gerbang.limits import MAX_ARGUMENT_DEPTH
-from gerbang.values import StepId
+from gerbang.values import Contract, StepId
 from gerbang.values.canonical import canonical
 
 _DEPTH: Final = MAX_ARGUMENT_DEPTH + 4  # arguments as deep as they may be stand inside the key's own lists
@@ -33,11 +33,20 @@ def caller_key(tenant: str, user: str, key: str) -> str:
     return _key(["caller", tenant, user, key])
 
 
-def natural_key(tenant: str, tool: str, fields: tuple[str, ...], arguments: dict[str, Any]) -> str:
-    """Return the key by what the effect is about: the tool without its version, and the named fields."""
-    namespace, dot, version = tool.rpartition(".")
-    name = namespace if dot and version[:1] == "v" and version[1:].isdigit() else tool
+def natural_key(
+    tenant: str, tool: str, fields: tuple[str, ...], arguments: dict[str, Any], namespace: str = ""
+) -> str:
+    """Return the key by what the effect is about: the namespace, and the named fields. An empty `namespace`
+    is the tool without its version.
+    """
+    bare, dot, version = tool.rpartition(".")
+    name = namespace or (bare if dot and version[:1] == "v" and version[1:].isdigit() else tool)
     return _key(["natural", tenant, name, [[field, _exact(arguments.get(field))] for field in fields]])
+
+
+def effect_key(tenant: str, contract: Contract, arguments: dict[str, Any]) -> str:
+    """Return the natural key of a call by its contract."""
+    return natural_key(tenant, contract.name, contract.natural_key, arguments, contract.key_namespace)
 
 
 class Fingerprints:

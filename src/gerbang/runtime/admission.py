@@ -16,7 +16,7 @@ from gerbang.contract.catalogue import Entry
 from gerbang.contract.check import check, unknown_tool
 from gerbang.contract.risk_facts import WorkingHours, risk_facts
 from gerbang.contract.semantic import ReadAsked, SemanticFacts, unavailable
-from gerbang.ledger.keys import Fingerprints, caller_key, natural_key, runtime_key
+from gerbang.ledger.keys import Fingerprints, caller_key, effect_key, runtime_key
 from gerbang.policy.floors import floored
 from gerbang.policy.input import NO_BUDGET, PolicyInput
 from gerbang.policy.tool_facts import UNAPPROVED
@@ -211,7 +211,7 @@ class Admission:
         if key is not None:
             name = caller_key(tenant, session.principal.user, key)
         elif contract.natural_key:
-            name = natural_key(tenant, contract.name, contract.natural_key, call.arguments)
+            name = effect_key(tenant, contract, call.arguments)
         else:
             name = runtime_key(tenant, session.run_id, proposal.step_id, proposal.ordinal)
         mark = self._fingerprints.of(contract.name, call.canonical)

@@ -6,7 +6,7 @@ so, and not that it was merely refused.
 
 import msgspec
 
-from gerbang.ledger.keys import caller_key, natural_key, runtime_key
+from gerbang.ledger.keys import caller_key, effect_key, runtime_key
 from gerbang.ports import Store
 from gerbang.runtime.approvals import Approvals
 from gerbang.runtime.in_flight import InFlight
@@ -73,8 +73,7 @@ def _key(session: RunSession, proposal: Proposal) -> str:
     if session.key is not None:
         return caller_key(tenant, session.principal.user, session.key)
     if entry is not None and entry.contract.natural_key and proposal.arguments is not None:
-        contract = entry.contract
-        return natural_key(tenant, contract.name, contract.natural_key, proposal.arguments)
+        return effect_key(tenant, entry.contract, proposal.arguments)
     return runtime_key(tenant, session.run_id, proposal.step_id, proposal.ordinal)
 
 

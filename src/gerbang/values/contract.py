@@ -39,7 +39,8 @@ class Contract(Struct, frozen=True, gc=False):
     all of them.
 
     What it does: `side_effects` None means not declared. `natural_key` names argument fields that identify
-    the effect. `honours_key` says that the target runs one idempotency key only once; `key_argument` is the
+    the effect, in the `key_namespace` that tools with one and the same effect share; empty: the name without
+    its version. `honours_key` says that the target runs one idempotency key only once; `key_argument` is the
     parameter of the function that takes the key. `probe` tells what became of a call of unknown fate.
 
     How it runs: `timeout_s` and `idle_timeout_s` are seconds, `result_max_chars` the cap of what the model
@@ -62,6 +63,7 @@ class Contract(Struct, frozen=True, gc=False):
     result_max_chars: int = RESULT_MAX_CHARS
     runtime_fields: frozenset[str] = frozenset()
     natural_key: tuple[str, ...] = ()
+    key_namespace: str = ""
     sensitive: frozenset[str] = frozenset()
     cost_units: float = 0.0
     origin: str = ""
