@@ -44,6 +44,10 @@ def test_a_mark_of_yesterday_decides_nothing(people: tuple[Server, dict[str, str
             assert (fresh["state"], fresh["arguments"]["amount"]) == ("pending", 9_000)
             assert (fresh["edited_by"], fresh["agreed"]) == ("ana", ["ana"])
             assert fresh["mark"] != shown["mark"]
+            assert (shown["votes"], shown["changes"], shown["asked_for"]) == ([], [], "carl")
+            assert [(vote["user"], vote["verdict"]) for vote in fresh["votes"]] == [("ana", "edit")]
+            assert (len(fresh["changes"]), fresh["needed"]) == (1, 2)
+            assert "9000" in fresh["changes"][0]
             status, _ = await bob.post(f"/v1/approvals/{name}/{decision}", {**body, "mark": fresh["mark"]})
             assert status == 200
 

@@ -8,8 +8,7 @@ from gerbang.approval.seal import shown_mark
 from gerbang.cli.safe_text import one_line, printable
 from gerbang.cli.screen import Screen
 from gerbang.runtime.ballot import opened
-from gerbang.runtime.changes import changes
-from gerbang.runtime.requests import arguments_of, shown_arguments
+from gerbang.runtime.requests import shown_arguments
 from gerbang.values.record import ApprovalRow
 
 
@@ -57,18 +56,9 @@ def as_dict(row: ApprovalRow) -> dict[str, Any]:
             }
             for vote in ballot.votes
         ],
-        "changes": changes_of(row),
+        "changes": ballot.changes,
         "checked": editor is None or editor.checked,
     }
-
-
-def changes_of(row: ApprovalRow) -> list[str]:
-    """Return what people have changed in the call, a line each."""
-    ballot = opened(row)
-    if ballot is None or ballot.editor is None:
-        return []
-    before, after = arguments_of(ballot.asked_for), arguments_of(row.arguments)
-    return changes(before, after, ballot.terms.masked)
 
 
 def lines(screen: Screen, row: ApprovalRow, now: float) -> Iterator[str]:

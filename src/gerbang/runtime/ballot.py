@@ -19,9 +19,10 @@ from gerbang.approval.votes import (
     written,
 )
 from gerbang.errors import UsageError
+from gerbang.runtime.changes import changes
 from gerbang.runtime.duties import duties_of
 from gerbang.runtime.objections import objected
-from gerbang.runtime.requests import Edited, said_text
+from gerbang.runtime.requests import Edited, arguments_of, said_text
 from gerbang.values import CallError, Principal
 from gerbang.values.record import ApprovalRow
 
@@ -53,6 +54,13 @@ class Ballot:
     def editor(self) -> Vote | None:
         """The vote of who wrote the arguments as they are; None when they are the model's."""
         return author(self.votes)
+
+    @property
+    def changes(self) -> list[str]:
+        """What people have changed in the call, a line each."""
+        if self.editor is None:
+            return []
+        return changes(arguments_of(self.asked_for), arguments_of(self.row.arguments), self.terms.masked)
 
     def lacks(self, duties: Duties) -> str:
         """Return the code of what the votes lack under the duties of now; empty for nothing."""

@@ -198,6 +198,16 @@ _EXAMPLE: Final[dict[str, Any]] = {
     "agreed": [],
     "mark": "sha256:6a0f61eb38edbbd48c5a5d9a8d0cd2ce3b0a3a0b8f3c1e5b1ed1ad0b1c6e0c02",
     "checked": True,
+    "asked_for": "ana",
+    "agent": None,
+    "purpose": None,
+    "risk": "external_communication",
+    "tainted": False,
+    "files": [],
+    "obligations": [],
+    "needed": 1,
+    "votes": [],
+    "changes": [],
 }
 _COMMON: Final = (400, 401, 403, 404, 429, 500, 503)
 _DECIDING: Final = (*_COMMON, 409, 413, 415, 422)

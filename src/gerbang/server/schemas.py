@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from gerbang.approval.seal import shown_mark
-from gerbang.runtime.ballot import opened
+from gerbang.runtime.ballot import Ballot, opened
 from gerbang.runtime.requests import shown_arguments
 from gerbang.server.run_names import given_name
 from gerbang.values.record import ApprovalRow, EventRow, RunRow
@@ -97,10 +97,27 @@ class RunView(Struct, frozen=True):
     live: bool
 
 
+class VoteView(Struct, frozen=True):
+    """What one person said of a request: `verdict` is approve, refuse or edit.
+
+    `code` is what stood against it.
+    """
+
+    user: str
+    roles: list[str]
+    verdict: str
+    at: float
+    note: str
+    code: str
+
+
 class ApprovalView(Struct, frozen=True):
     """A request for a person's decision. `preview` says what the model asked for; secrets are masked.
 
-    `arguments` are what would run. `edited_by` has changed them; `agreed` have agreed to them as they are.
+    `arguments` are what would run. `edited_by` has changed them, `changes` say how, a line each; `agreed`
+    have agreed to them as they are, of `needed` who must; `votes` are all words, in order. `asked_for` is the
+    user whose run it is, `tainted` tells that it has read something from outside, `files` are those that the
+    call names, `obligations` what the policy asks of approvers. What is not known of an old record is empty.
     `mark` names the request as it is shown here: who decides sends it along. `checked` false: the change is
     checked when the call is made, for the tool was not known to whoever took it.
     """
@@ -121,6 +138,16 @@ class ApprovalView(Struct, frozen=True):
     agreed: list[str]
     mark: str
     checked: bool
+    asked_for: str = ""
+    agent: str | None = None
+    purpose: str | None = None
+    risk: str = ""
+    tainted: bool = False
+    files: list[str] = []
+    obligations: list[str] = []
+    needed: int = 1
+    votes: list[VoteView] = []
+    changes: list[str] = []
 
 
 class EventView(Struct, frozen=True):
@@ -155,6 +182,7 @@ def approval_view(row: ApprovalRow) -> ApprovalView:
     """Return an approval's row as it is shown."""
     ballot = opened(row)
     editor = None if ballot is None else ballot.editor
+    known = {} if ballot is None else _said_of(ballot)
     return ApprovalView(
         approval_id=row.approval_id,
         run_id=given_name(row.run_id, row.tenant),
@@ -172,7 +200,27 @@ def approval_view(row: ApprovalRow) -> ApprovalView:
         agreed=[] if ballot is None else list(ballot.agreed),
         mark=shown_mark(row),
         checked=editor is None or editor.checked,
+        **known,
     )
+
+
+def _said_of(ballot: Ballot) -> dict[str, Any]:
+    terms = ballot.terms
+    return {
+        "asked_for": terms.asker.user,
+        "agent": terms.asker.agent,
+        "purpose": terms.asker.purpose,
+        "risk": terms.risk,
+        "tainted": terms.tainted,
+        "files": sorted(terms.files),
+        "obligations": list(terms.duties),
+        "needed": ballot.duties.needed,
+        "votes": [
+            VoteView(vote.user, list(vote.roles), vote.verdict, vote.at, vote.note, vote.code)
+            for vote in ballot.votes
+        ],
+        "changes": ballot.changes,
+    }
 
 
 def event_view(row: EventRow) -> EventView:
