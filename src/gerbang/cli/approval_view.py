@@ -31,34 +31,7 @@ def as_dict(row: ApprovalRow) -> dict[str, Any]:
         "note": row.note,
         "mark": shown_mark(row),
     }
-    if ballot is None:
-        return found
-    terms, editor = ballot.terms, ballot.editor
-    return {
-        **found,
-        "asked_for": terms.asker.user,
-        "agent": terms.asker.agent,
-        "purpose": terms.asker.purpose,
-        "risk": terms.risk,
-        "tainted": terms.tainted,
-        "files": sorted(terms.files),
-        "obligations": list(terms.duties),
-        "needed": ballot.duties.needed,
-        "agreed": list(ballot.agreed),
-        "votes": [
-            {
-                "user": vote.user,
-                "roles": list(vote.roles),
-                "verdict": vote.verdict,
-                "at": vote.at,
-                "note": vote.note,
-                "code": vote.code,
-            }
-            for vote in ballot.votes
-        ],
-        "changes": ballot.changes,
-        "checked": editor is None or editor.checked,
-    }
+    return found if ballot is None else found | ballot.facts
 
 
 def lines(screen: Screen, row: ApprovalRow, now: float) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any, Final, TextIO
 import orjson
 
 from gerbang.cli.safe_text import json_safe
+from gerbang.runtime.background import end
 
 STYLES: Final = {
     "bold": "1",
@@ -117,9 +118,7 @@ class Screen:
         try:
             yield
         finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await end(task)
             self.status("")
 
     async def _spin(self) -> None:

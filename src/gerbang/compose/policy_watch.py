@@ -18,6 +18,7 @@ from gerbang.compose.policy_zones import zone
 from gerbang.errors import PolicyError, UsageError
 from gerbang.policy.bundle import load_bundle
 from gerbang.policy.input import PolicyInput
+from gerbang.runtime.background import end
 from gerbang.values import Decision
 
 _LOG: Final = logging.getLogger("gerbang.policy")
@@ -126,10 +127,7 @@ class Watched(Generic[P]):
     async def aclose(self) -> None:
         """Stop looking. The policy stays in force."""
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        await end(task)
 
     async def __aenter__(self) -> Self:
         await self.start()

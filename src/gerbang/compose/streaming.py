@@ -1,11 +1,11 @@
 """A run as a stream of its events."""
 
 import asyncio
-import contextlib
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any
 
 from gerbang.compose.events import AgentEvent, Finished, RunResult
+from gerbang.runtime.background import end
 
 Start = Callable[[Callable[[AgentEvent], None]], Coroutine[Any, Any, RunResult]]
 """Begins a run that tells its events to the function it is given."""
@@ -25,6 +25,4 @@ async def streamed(start: Start) -> AsyncGenerator[AgentEvent, None]:
         yield Finished(await task)
     finally:
         if not task.done():
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await end(task)

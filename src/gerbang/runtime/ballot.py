@@ -1,6 +1,6 @@
 """What a person's word does to a request for approval. The same for those asked at once and those by id."""
 
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -61,6 +61,35 @@ class Ballot:
         if self.editor is None:
             return []
         return changes(arguments_of(self.asked_for), arguments_of(self.row.arguments), self.terms.masked)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a request says beyond its row, as JSON; secrets are masked."""
+        terms, editor = self.terms, self.editor
+        return {
+            "asked_for": terms.asker.user,
+            "agent": terms.asker.agent,
+            "purpose": terms.asker.purpose,
+            "risk": terms.risk,
+            "tainted": terms.tainted,
+            "files": sorted(terms.files),
+            "obligations": list(terms.duties),
+            "needed": self.duties.needed,
+            "agreed": list(self.agreed),
+            "votes": [
+                {
+                    "user": vote.user,
+                    "roles": list(vote.roles),
+                    "verdict": vote.verdict,
+                    "at": vote.at,
+                    "note": vote.note,
+                    "code": vote.code,
+                }
+                for vote in self.votes
+            ],
+            "changes": self.changes,
+            "checked": editor is None or editor.checked,
+        }
 
     def lacks(self, duties: Duties) -> str:
         """Return the code of what the votes lack under the duties of now; empty for nothing."""

@@ -1,11 +1,11 @@
 """Runs whose key was revoked, or has run out, while they go on: they are asked to end."""
 
 import asyncio
-import contextlib
 import logging
 from typing import TYPE_CHECKING, Final
 
 from gerbang.errors import ConfigError, StoreError, UsageError
+from gerbang.runtime.background import end
 from gerbang.server.live import LiveRun
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ class EndedKeys:
     async def aclose(self) -> None:
         """Look no more."""
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        await end(task)
 
     async def _look(self) -> None:
         while True:

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from gerbang.errors import StoreError
+from gerbang.runtime.background import end
 from gerbang.server.owners import owner_of
 from gerbang.server.problems import Problem
 from gerbang.values.record import RunState
@@ -35,10 +36,7 @@ class Recovering:
     async def aclose(self) -> None:
         """Look no more. What was taken up goes on."""
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        await end(task)
 
     async def _look(self) -> None:
         while True:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from gerbang.approval.seal import shown_mark
-from gerbang.runtime.ballot import Ballot, opened
+from gerbang.runtime.ballot import opened
 from gerbang.runtime.requests import shown_arguments
 from gerbang.server.run_names import given_name
 from gerbang.values.record import ApprovalRow, EventRow, RunRow
@@ -135,9 +135,9 @@ class ApprovalView(Struct, frozen=True):
     decided_at: float | None
     note: str
     edited_by: str | None
-    agreed: list[str]
     mark: str
-    checked: bool
+    agreed: list[str] = []
+    checked: bool = True
     asked_for: str = ""
     agent: str | None = None
     purpose: str | None = None
@@ -182,7 +182,6 @@ def approval_view(row: ApprovalRow) -> ApprovalView:
     """Return an approval's row as it is shown."""
     ballot = opened(row)
     editor = None if ballot is None else ballot.editor
-    known = {} if ballot is None else _said_of(ballot)
     return ApprovalView(
         approval_id=row.approval_id,
         run_id=given_name(row.run_id, row.tenant),
@@ -197,30 +196,9 @@ def approval_view(row: ApprovalRow) -> ApprovalView:
         decided_at=row.decided_at,
         note=row.note,
         edited_by=None if editor is None else editor.user,
-        agreed=[] if ballot is None else list(ballot.agreed),
         mark=shown_mark(row),
-        checked=editor is None or editor.checked,
-        **known,
+        **({} if ballot is None else ballot.facts),
     )
-
-
-def _said_of(ballot: Ballot) -> dict[str, Any]:
-    terms = ballot.terms
-    return {
-        "asked_for": terms.asker.user,
-        "agent": terms.asker.agent,
-        "purpose": terms.asker.purpose,
-        "risk": terms.risk,
-        "tainted": terms.tainted,
-        "files": sorted(terms.files),
-        "obligations": list(terms.duties),
-        "needed": ballot.duties.needed,
-        "votes": [
-            VoteView(vote.user, list(vote.roles), vote.verdict, vote.at, vote.note, vote.code)
-            for vote in ballot.votes
-        ],
-        "changes": ballot.changes,
-    }
 
 
 def event_view(row: EventRow) -> EventView:
