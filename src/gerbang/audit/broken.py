@@ -45,12 +45,8 @@ def _spans(text: str, pattern: "re.Pattern[str]") -> Iterator[tuple[int, int]]:
 
 def _places(region: "re.Match[str]", joined: str, pattern: "re.Pattern[str]") -> Iterator[tuple[int, int]]:
     """Yield where what the pattern finds in the joined lines of a region stands in the text."""
-    within, without, length, at = (
-        [0],
-        [region.start()],
-        0,
-        0,
-    )  # where each line begins, joined and in the text
+    within, without = [0], [region.start()]  # where each line begins, joined and in the text
+    length = at = 0
     for cut in _BREAKS.finditer(region[0]):
         length += cut.start() - at
         at = cut.end()
