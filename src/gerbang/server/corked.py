@@ -38,6 +38,12 @@ class Corked:
                 return
             self._transport.write(held[0] if len(held) == 1 else b"".join(held))
 
+    def write_eof(self) -> None:
+        """Write what is held, then say that nothing follows. What the other side sends is still read."""
+        self.flush()
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+
     def close(self) -> None:
         """Write what is held, then close."""
         self.flush()

@@ -30,6 +30,8 @@ _INVALID: Final = (
 )
 _MOST_WAITING: Final = 64
 """While more requests of a connection than this wait for their turn, nothing more is read from it."""
+_LINGER_S: Final = 1.0
+"""How long a client that was refused may take to read the answer before it is cut off."""
 _SLICE: Final = 16_384
 """So much is read at a time: thousands of small requests can come in one piece."""
 _HEAD: Final = "head"
@@ -53,6 +55,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._upgrades = False
         self._unread = b""
         self._deaf = False  # nothing more is read: the last request has come
+        self._left_alone = False  # refused: it only waits for the client to close
         self._idle_since = 0.0
         self._refused = False
         self._patience = _Patience(self.loop, self.settings.send_timeout_s)
@@ -63,7 +66,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._bare = transport
         self.transport = cast("asyncio.Transport", Corked(transport, self.loop))
         if len(self.connections) > self.settings.max_connections:
-            self._refuse(_FULL)
+            self.transport.write(_FULL)
+            self.transport.close()  # at once: there are too many to wait for
             return
         self._keep_time()
 
@@ -277,10 +281,23 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(_TOO_SLOW)
 
     def _refuse(self, answer: bytes) -> None:
-        if not self.transport.is_closing():
-            if self._idle or not self.cycle.response_started:
-                self.transport.write(answer)
-            self.transport.close()
+        """Answer, and close when the client does, or a little later (RFC 9112, 9.6): a connection that is
+        closed while more comes in is reset, and the answer with it.
+        """
+        if self.transport.is_closing() or self._left_alone:
+            return
+        cycle: Any = self.cycle
+        if self._idle or not cycle.response_started:
+            self.transport.write(answer)
+        self._deaf = self._left_alone = True
+        self._stop()
+        self.pipeline.clear()
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.tell()
+        self.transport.write_eof()
+        self.flow.resume_reading()  # into nothing
+        self.loop.call_later(_LINGER_S, self.transport.close)
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):

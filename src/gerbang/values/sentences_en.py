@@ -298,6 +298,26 @@ ERRORS: Final[dict[str, Sentence]] = {
         "The service gave no answer, and it has been found out since that nothing was done.",
         "Nothing was changed: the call may be made again later.",
     ),
+    "SECRET_UNUSABLE": Sentence(
+        "A secret that the tool needs cannot stand in a header. Nothing was sent.",
+        "Tell the user; whoever set the secret has to set it anew, as one line.",
+    ),
+    "EGRESS_REFUSED": Sentence(
+        "Gerbang does not connect to this address.",
+        "Use another address or tool, or tell the user: whoever runs Gerbang can allow it.",
+    ),
+    "HTTP_METHOD": Sentence(
+        "The tool names no known HTTP method. Nothing was sent.", "Tell the user; use another tool."
+    ),
+    "NOT_HTTP": Sentence("The service does not answer in HTTP.", "Tell the user, or use another tool."),
+    "TLS_FAILED": Sentence(
+        "The service could not show who it is (TLS), so nothing was sent.",
+        "Tell the user, or use another tool.",
+    ),
+    "BAD_BODY": Sentence(
+        "The service's answer cannot be read: it is packed in a way that is not known, or broken.",
+        "Use another tool, or tell the user.",
+    ),
     "HTTP_3XX": Sentence("The service sent the request elsewhere.", "Use another tool, or tell the user."),
     "HTTP_4XX": Sentence(
         "The service refused the request.", "Read its answer, mend the arguments, or use another tool."

@@ -309,6 +309,27 @@ ERRORS: Final[dict[str, Sentence]] = {
         "Layanan tidak menjawab, dan kemudian ternyata tidak ada yang terjadi.",
         "Tidak ada yang berubah: panggilan ini boleh dibuat lagi nanti.",
     ),
+    "SECRET_UNUSABLE": Sentence(
+        "Rahasia yang diperlukan tool tidak dapat ditaruh di header. Tidak ada yang dikirim.",
+        "Beri tahu pengguna; pemilik rahasia itu harus menyetelnya lagi, dalam satu baris.",
+    ),
+    "EGRESS_REFUSED": Sentence(
+        "Gerbang tidak menyambung ke alamat ini.",
+        "Pakai alamat atau tool lain, atau beri tahu pengguna: pengelola Gerbang dapat mengizinkannya.",
+    ),
+    "HTTP_METHOD": Sentence(
+        "Tool menyebut metode HTTP yang tidak dikenal. Tidak ada yang dikirim.",
+        "Beri tahu pengguna; pakai tool lain.",
+    ),
+    "NOT_HTTP": Sentence("Layanan tidak menjawab dengan HTTP.", "Beri tahu pengguna, atau pakai tool lain."),
+    "TLS_FAILED": Sentence(
+        "Layanan tidak dapat membuktikan siapa dirinya (TLS), jadi tidak ada yang dikirim.",
+        "Beri tahu pengguna, atau pakai tool lain.",
+    ),
+    "BAD_BODY": Sentence(
+        "Jawaban layanan tidak dapat dibaca: dikemas dengan cara yang tidak dikenal, atau rusak.",
+        "Pakai tool lain, atau beri tahu pengguna.",
+    ),
     "HTTP_3XX": Sentence(
         "Layanan mengalihkan permintaannya ke tempat lain.", "Pakai tool lain, atau beri tahu pengguna."
     ),
