@@ -21,7 +21,7 @@ from gerbang.testing import ScriptedModel
 from gerbang.values.record import RunState
 
 from .points import KillingStore, KillingTool, Line, Points, watch_looks, watch_loop, watched_person
-from .scenarios import ALL, CANCEL, FAULT, Scenario
+from .scenarios import ALL, ATTEMPTS, CANCEL, FAULT, Scenario
 from .target import SLOW_S
 
 PATIENCE_S = 120.0
@@ -92,7 +92,7 @@ def tools(scenario: Scenario, origin: str, points: Points) -> list[Any]:
         "url": origin + scenario.path,
         "risk": scenario.risk,
         "timeout_s": scenario.timeout_s,
-        "retry": {"max_attempts": 3, "base_ms": 1, "max_ms": 5},
+        "retry": {"max_attempts": ATTEMPTS, "base_ms": 1, "max_ms": 5},
     }
     made = {
         "name": "cell.made.v1",

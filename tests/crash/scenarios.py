@@ -13,6 +13,8 @@ Person = Literal["", "agrees", "two agree", "refuses", "leaves", "agrees later",
 HOWS: tuple[How, ...] = ("key", "probe", "none")
 READS = frozenset({RiskClass.COMPUTE, RiskClass.READ_INTERNAL, RiskClass.READ_EXTERNAL})
 GRAVE = frozenset({RiskClass.EXTERNAL_COMMUNICATION, RiskClass.TRANSACTIONAL, RiskClass.DESTRUCTIVE})
+ATTEMPTS = 3
+"""How often a call is sent at most."""
 CANCEL, FAULT = "(cancel)", "(fault)"
 
 
