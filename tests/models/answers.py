@@ -85,11 +85,16 @@ def run(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 def children() -> set[int]:
     """Return the ids of this process's children."""
-    found: set[int] = set()
-    for task in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{task}/children") as file:
-            found |= {int(pid) for pid in file.read().split()}
-    return found
+    while True:
+        try:
+            return {child for task in os.listdir("/proc/self/task") for child in _children_of(task)}
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # a thread has ended in between: its children are another's now
+
+
+def _children_of(task: str) -> set[int]:
+    with open(f"/proc/self/task/{task}/children") as file:
+        return {int(pid) for pid in file.read().split()}
 
 
 def sse(*values: Any, done: bool = True) -> bytes:
