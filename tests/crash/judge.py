@@ -11,7 +11,7 @@ from gerbang.runtime.kept import read_answer
 from gerbang.values.record import CallRow, CallState, EventRow
 
 from .points import Line
-from .scenarios import ATTEMPTS, GRAVE, Scenario
+from .scenarios import GRAVE, Scenario
 from .target import Effect
 
 ENDS = frozenset({"call.finished", "call.refused", "call.replayed", "call.lost"})
@@ -89,9 +89,8 @@ def _call(scenario: Scenario, call: CallRow, by_item: Counter[str], unsure: bool
         timed_out = b"TOOL_TIMEOUT" in call.result  # a busy machine
         if not (unsure or timed_out or scenario.unsure or scenario.end == "cancelled"):
             wrong.append(f"{what}, and nothing was in flight when a process ended")
-        # it is sent again within its time only, and so many times: kills use attempts up too
-        given_up = scenario.how == "key" and (timed_out or call.attempt == ATTEMPTS)
-        if (scenario.how != "none" or scenario.is_read) and not given_up:
+        out_of_time = timed_out and scenario.how == "key"  # it is sent again within its time only
+        if (scenario.how != "none" or scenario.is_read) and not out_of_time:
             wrong.append(f"{what}, and it could have been found out or repeated")
     elif call.state in _GOOD and scenario.how == "none" and not scenario.is_read and not told:
         wrong.append(f"{what}, and nobody can know that")
